@@ -1,0 +1,49 @@
+"""What a session sees of an engine, in this process or another.
+
+Narrow, asynchronous, plain values: nothing that could not cross a pipe.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipeline.channel import Channel
+from pipeline.engine.frontend import FrontEndInfo
+from pipeline.types import SessionConfig, Slot, StepInput, StepOutput
+
+
+@dataclass(frozen=True, slots=True)
+class EngineLoad:
+    """How busy it is."""
+
+    live: int
+    """Slots taken."""
+    step_p95_s: float
+    """Time of a step, p95 over the last seconds; must stay under the frame."""
+    shed: int
+    """Frames dropped so far to keep up with real time."""
+
+
+class Engine(Protocol):
+    """One front-end, many slots."""
+
+    @property
+    def info(self) -> FrontEndInfo: ...
+
+    @property
+    def failed(self) -> "asyncio.Future[None]":
+        """Gets an EngineError as its exception if the front-end dies."""
+
+    def load(self) -> EngineLoad: ...
+
+    async def open(self, config: SessionConfig) -> Slot:
+        """Take a slot. Raises EngineFull if there is none, EngineError if it has failed."""
+
+    def submit(self, slot: Slot, frame: StepInput) -> None:
+        """Hand in a slot's next frame; never waits. A stale slot is ignored."""
+
+    def outputs(self, slot: Slot) -> Channel[StepOutput]:
+        """What the slot says, a StepOutput a frame; closed when the slot is."""
+
+    async def close(self, slot: Slot) -> None:
+        """Give the slot back; a second or stale close does nothing."""

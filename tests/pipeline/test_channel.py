@@ -1,0 +1,69 @@
+import asyncio
+
+import pytest
+
+from pipeline.channel import Channel, Full
+from pipeline.errors import ChannelClosed
+from tests.fakes.virtual_loop import Deadlock, VirtualLoop
+
+
+async def test_items_come_in_order_and_the_channel_ends_when_closed_and_drained() -> None:
+    channel = Channel[int]("numbers", 4)
+    for each in (1, 2, 3):
+        await channel.send(each)
+    channel.close()
+    assert [each async for each in channel] == [1, 2, 3]
+    with pytest.raises(ChannelClosed, match="numbers"):
+        await channel.receive()
+
+
+async def test_a_full_channel_makes_its_sender_wait() -> None:
+    channel = Channel[int]("numbers", 1)
+    await channel.send(1)
+    sender = asyncio.create_task(channel.send(2))
+    await asyncio.sleep(1)
+    assert not sender.done()
+    assert await channel.receive() == 1
+    await sender
+    assert await channel.receive() == 2
+    assert channel.peak == 1
+
+
+async def test_closing_wakes_a_waiting_sender_and_a_waiting_reader() -> None:
+    full, empty = Channel[int]("full", 1), Channel[int]("empty", 1)
+    await full.send(1)
+    sender = asyncio.create_task(full.send(2))
+    reader = asyncio.create_task(empty.receive())
+    await asyncio.sleep(1)
+    full.close()
+    empty.close()
+    for task in (sender, reader):
+        with pytest.raises(ChannelClosed):
+            await task
+
+
+async def test_a_cancelled_reader_loses_nothing() -> None:
+    channel = Channel[int]("numbers", 1)
+    reader = asyncio.create_task(channel.receive())
+    await asyncio.sleep(1)
+    channel.offer(7)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert await channel.receive() == 7
+
+
+@pytest.mark.parametrize(
+    ("full", "kept"), [(Full.DROP_OLDEST, [2, 3]), (Full.DROP_NEWEST, [1, 2]), (Full.WAIT, [1, 2])]
+)
+async def test_what_full_means(full: Full, kept: list[int]) -> None:
+    channel = Channel[int]("numbers", 2, full)
+    assert [channel.offer(each) for each in (1, 2, 3)] == [True, True, False]
+    channel.close()
+    assert [each async for each in channel] == kept
+    assert channel.dropped == 1
+
+
+def test_the_virtual_loop_reports_a_deadlock_instead_of_hanging() -> None:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.raises(Deadlock):
+        runner.run(asyncio.Event().wait())
