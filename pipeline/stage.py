@@ -1,6 +1,6 @@
 """A step of the graph that knows no time: items in, items out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 from pipeline.channel import Channel, Outlet
@@ -31,6 +31,20 @@ async def run_stage(stage: Stage[A, B], inbox: Channel[A], outbox: Outlet[B], pr
             await outbox.send(each)
     for each in stage.flush():
         await outbox.send(each)
+
+
+class Into(Generic[A]):
+    """An outlet that calls a function: where stages end in plain code."""
+
+    def __init__(self, put: Callable[[A], object]) -> None:
+        self._put = put
+
+    def offer(self, item: A) -> bool:
+        self._put(item)
+        return True
+
+    async def send(self, item: A) -> None:
+        self._put(item)
 
 
 class Tap(Generic[A]):
