@@ -48,8 +48,14 @@ class EngineFull(EngineError):
 
 
 class ServiceError(UmigameError):
-    """A back-end (STT, LLM, TTS) failed; `service` names it."""
+    """A back-end (STT, LLM, TTS) failed; `service` names it.
 
-    def __init__(self, service: str, message: str, *, hint: str = "") -> None:
+    `retry_after_s` is how long it asked to be left alone (0: it did not say).
+    """
+
+    def __init__(
+        self, service: str, message: str, *, hint: str = "", retry_after_s: float = 0.0
+    ) -> None:
         super().__init__(message, hint=hint)
         self.service = service
+        self.retry_after_s = retry_after_s

@@ -3,7 +3,9 @@
 Plain frozen values: the server reads them from TOML, environment and flags, tests build them.
 """
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class _Group(BaseModel):
@@ -31,9 +33,45 @@ class VoiceSettings(_Group):
 class OracleSettings(_Group):
     """[oracle]: when the LLM is asked, and with how much history."""
 
+    partial_interval_s: float = Field(
+        default=0.5, ge=0, description="least time between two asks while the user speaks"
+    )
+    partial_words: int = Field(
+        default=3, ge=1, description="words an unfinished sentence needs to be worth asking"
+    )
+    first_token_s: float = Field(
+        default=6.0,
+        gt=0,
+        description="silence from the LLM before its first word that is a failure",
+    )
+    stall_s: float = Field(
+        default=4.0, gt=0, description="silence from the LLM in mid-answer that is a failure"
+    )
+    retry_s: float = Field(
+        default=0.5, gt=0, description="wait before a failed ask is repeated; doubles each time"
+    )
+    retry_cap_s: float = Field(default=4.0, gt=0, description="the longest such wait")
+    give_up_s: float = Field(
+        default=30.0, gt=0, description="a question older than this is not asked again"
+    )
+    answer_sentences: int = Field(default=2, ge=1, description="an answer is cut after these")
+    history_tokens: int = Field(default=1000, ge=100, description="history an LLM is shown")
+
 
 class LlmSettings(_Group):
     """[llm]: which text model answers."""
+
+    provider: Literal["auto", "local", "openai"] = Field(
+        default="auto",
+        description="local: the small one that is brought along; openai: any OpenAI-compatible"
+        " API; auto: a key if there is one, else Ollama or vLLM on this machine, else local",
+    )
+    model: str = Field(default="", description="the API's model name; empty: a sensible one")
+    base_url: str = Field(default="", description="the API's address; empty: OpenAI's")
+    api_key: SecretStr = Field(default=SecretStr(""), description="the API's key")
+    answer_tokens: int = Field(default=100, ge=1, description="longest answer")
+    threads: int = Field(default=0, ge=0, description="local: CPU threads; 0: by the machine")
+    context_tokens: int = Field(default=2048, ge=512, description="local: context of a request")
 
 
 class PipelineSettings(_Group):
