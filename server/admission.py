@@ -1,0 +1,153 @@
+"""Who may talk now, who waits, and who is turned away. Pure.
+
+A call is live (has or takes a slot), queued, or lost (no slot, but it may resume). All three
+count towards the total, calls + queue, and towards the per-address limit.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from server.errors import Draining, TooBusy, UnknownCall
+
+TYPICAL_CALL_S = 180.0
+"""Taken for the mean length of calls until some have ended."""
+
+_WEIGHT = 0.2
+"""Of the newest call in the running mean."""
+
+
+class State(Enum):
+    LIVE = "live"
+    QUEUED = "queued"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call stands."""
+
+    position: int
+    """0: live. 1: next."""
+    eta_s: float
+    """Until it is live, by the mean length of calls."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    client_ip: str
+    state: State
+    live_since_s: float = 0.0
+    resumes: bool = False
+
+
+class Admission:
+    """`now` is in seconds and never falls."""
+
+    def __init__(self, calls: int, queue: int, per_ip: int | None = None) -> None:
+        self._calls = calls
+        self._total = calls + queue
+        self._per_ip = per_ip
+        self._mean_call_s = TYPICAL_CALL_S
+        self._entries: dict[str, _Entry] = {}
+        self._queue: deque[str] = deque()
+        self._closed = False
+
+    def count(self, state: State) -> int:
+        return sum(entry.state is state for entry in self._entries.values())
+
+    def enter(self, call_id: str, client_ip: str, now: float) -> Place:
+        """A new call asks for a place. Raises TooBusy if there is none, not even to wait in."""
+        if self._closed:
+            raise Draining
+        from_ip = sum(entry.client_ip == client_ip for entry in self._entries.values())
+        if self._per_ip is not None and from_ip >= self._per_ip:
+            raise TooBusy(
+                f"{from_ip} calls from this address are open, which is the limit.",
+                retry_after_s=self._mean_call_s,
+                hint="Hang one up first.",
+            )
+        if len(self._entries) >= self._total:
+            raise TooBusy(
+                "All lines and all places in the queue are taken.",
+                retry_after_s=self._eta_s(1),
+                hint="Try again later.",
+            )
+        self._entries[call_id] = _Entry(client_ip, State.QUEUED)
+        self._queue.append(call_id)
+        self._admit(now)
+        return self.place(call_id)
+
+    def lose(self, call_id: str, now: float) -> Sequence[str]:
+        """A live call gave up its slot but may resume. Returns the calls that are live now."""
+        entry = self._find(call_id)
+        if entry.state is State.LIVE:
+            self._measure(entry, now)
+            entry.state = State.LOST
+        return self._admit(now)
+
+    def resume(self, call_id: str, now: float) -> Place:
+        """A lost call is back: it goes before all who have not talked yet.
+
+        Raises UnknownCall if it has left, Draining if no call may begin any more.
+        """
+        entry = self._find(call_id)
+        if entry.state is State.LOST:
+            if self._closed:
+                raise Draining
+            entry.state, entry.resumes = State.QUEUED, True
+            ahead = sum(self._entries[waiting].resumes for waiting in self._queue)
+            self._queue.insert(ahead, call_id)
+            self._admit(now)
+        return self.place(call_id)
+
+    def leave(self, call_id: str, now: float) -> Sequence[str]:
+        """A call is over, in whatever state. Returns the calls that are live because of it."""
+        entry = self._entries.pop(call_id, None)
+        if entry is None:
+            return []
+        if entry.state is State.LIVE:
+            self._measure(entry, now)
+        if entry.state is State.QUEUED:
+            self._queue.remove(call_id)
+        return self._admit(now)
+
+    def place(self, call_id: str) -> Place:
+        """Raises UnknownCall if the call has left or is lost."""
+        state = self._find(call_id).state
+        if state is State.LIVE:
+            return Place(0, 0.0)
+        if state is State.LOST:
+            raise UnknownCall
+        position = self._queue.index(call_id) + 1
+        return Place(position, self._eta_s(position))
+
+    def waiting(self) -> Sequence[str]:
+        """The queue, next first."""
+        return list(self._queue)
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._closed = True
+
+    def _find(self, call_id: str) -> _Entry:
+        try:
+            return self._entries[call_id]
+        except KeyError:
+            raise UnknownCall from None
+
+    def _admit(self, now: float) -> list[str]:
+        admitted = []
+        while self._queue and not self._closed and self.count(State.LIVE) < self._calls:
+            call_id = self._queue.popleft()
+            entry = self._entries[call_id]
+            entry.state, entry.live_since_s = State.LIVE, now
+            admitted.append(call_id)
+        return admitted
+
+    def _measure(self, entry: _Entry, now: float) -> None:
+        self._mean_call_s += _WEIGHT * (now - entry.live_since_s - self._mean_call_s)
+
+    def _eta_s(self, position: int) -> float:
+        return position * self._mean_call_s / self._calls

@@ -1,0 +1,111 @@
+"""The command `umigame`. Each sub-command imports what it needs when it is called."""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.errors import ConfigError, UmigameError
+
+if TYPE_CHECKING:
+    from server.app import Choice
+
+app = typer.Typer(
+    name="umigame", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
+
+
+@app.callback()
+def umigame() -> None:
+    """A self-hosted real-time voice server: answers at once, and knows things."""
+
+
+@app.command()
+def serve(
+    config: Config = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="0: any free one.")] = None,
+    front_end: Annotated[str | None, typer.Option(help="What speaks.")] = None,
+    stt: Annotated[str | None, typer.Option(help="Speech to text.")] = None,
+    llm: Annotated[str | None, typer.Option(help="The text model.")] = None,
+    mode: Annotated[str | None, typer.Option(help="tandem, cascade or s2s.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Calls at once.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the server and its page."""
+    import uvloop
+
+    from server.app import serve as run
+    from server.build import start
+    from server.settings import load
+
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    flags = {
+        "server": _given(host=host, port=port, front_end=front_end),
+        "session": _given(stt=stt, llm=llm, mode=mode),
+        "limits": _given(calls=max_calls),
+    }
+    settings = load(config, flags)
+    tell = print_json if as_json else print_summary
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run(settings, start, tell))
+
+
+def _given(**flags: Any) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def print_summary(url: str, choices: "Sequence[Choice]") -> None:
+    """What was chosen and why, and where to go."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for choice in choices:
+        table.add_row(Text(choice.part, "bold"), Text(choice.name, "cyan"), Text(choice.why, "dim"))
+    console = Console()
+    console.print(table)
+    console.print(Text.assemble("Talk to it at ", (url, "bold underline"), ", end with Ctrl-C."))
+
+
+def print_json(url: str, choices: "Sequence[Choice]") -> None:
+    """The same on one line."""
+    print(json.dumps({"url": url, "choices": [asdict(each) for each in choices]}), flush=True)  # noqa: T201
+
+
+def main() -> None:
+    """Run the command line. What we raise on purpose becomes a line or two, not a traceback."""
+    try:
+        app()
+    except* UmigameError as group:
+        sys.exit(report(first_of(group)))
+    except* KeyboardInterrupt:
+        sys.exit(130)
+
+
+def first_of(group: BaseExceptionGroup[UmigameError]) -> UmigameError:
+    """A TaskGroup wraps what its tasks raise, sometimes more than once."""
+    error = group.exceptions[0]
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def report(error: UmigameError) -> int:
+    """Tell a person; gives the exit status: 2 if it is theirs to mend, else 1."""
+    console = Console(stderr=True)
+    console.print(Text.assemble(("umigame: ", "bold red"), error.message), soft_wrap=True)
+    if error.hint:
+        console.print(Text(error.hint), soft_wrap=True)
+    return 2 if isinstance(error, ConfigError) else 1

@@ -1,0 +1,219 @@
+"""All settings: a TOML file, then UMIGAME_* variables, then flags; the last one wins.
+
+The one reader of the environment. [server] port is UMIGAME_SERVER__PORT; a list may be written
+with commas. Wrong or unknown keys raise ConfigError, which says where the value came from; the
+value itself is never shown, for it may be a secret.
+"""
+
+import difflib
+import ipaddress
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from pipeline.errors import ConfigError
+from pipeline.settings import PipelineSettings
+from pipeline.types import Mode
+
+DEFAULT_FILE = Path("umigame.toml")
+"""Read from the working folder if it is there and no other was named."""
+
+PREFIX = "UMIGAME_"
+_NESTED = "__"
+
+
+def _split(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerSettings(_Group):
+    """[server]: where it listens, and who may use it."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8998, ge=0, le=65535, description="0: any free one")
+    secret: SecretStr | None = Field(default=None, min_length=16)
+    allowed_origins: Names = Field(default=(), description="pages of other origins, with scheme")
+    allowed_hosts: Names = Field(default=(), description="names besides localhost and addresses")
+    front_end: str = "voice"
+
+    @property
+    def loopback(self) -> bool:
+        """True if no other machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @model_validator(mode="after")
+    def _secret_beyond_loopback(self) -> "ServerSettings":
+        if self.secret is None and not self.loopback:
+            raise ValueError(
+                "secret is needed when host is not loopback, for others can reach it then: set "
+                f"{PREFIX}SERVER{_NESTED}SECRET to 16 random characters or more"
+            )
+        return self
+
+
+class LimitSettings(_Group):
+    """[limits]: how many calls, and how long they may last."""
+
+    calls: int | None = Field(default=None, ge=1, description="default: the engine's slots")
+    queue: int = Field(default=8, ge=0, description="callers who may wait")
+    per_ip: int | None = Field(default=None, ge=1, description="default: no limit")
+    connect_s: float = Field(default=10, gt=0, description="from answer to first packet")
+    idle_s: float = Field(default=600, gt=0, description="nobody has spoken or typed")
+    length_s: float = Field(default=7200, gt=0, description="of a call")
+    grace_s: float = Field(default=60, ge=0, description="a lost call may resume")
+    drain_s: float = Field(default=10, ge=0, description="to end calls in at shutdown")
+
+
+class SessionSettings(_Group):
+    """[session]: what a call gets unless it asks for something else."""
+
+    mode: Mode = Mode.TANDEM
+    stt: str = "local"
+    llm: str = "local"
+
+
+class IceServer(_Group):
+    """A STUN or TURN server, as in RTCIceServer."""
+
+    urls: Names
+    username: str = ""
+    credential: SecretStr = SecretStr("")
+
+
+class TurnSettings(_Group):
+    """[turn]: how browsers behind NAT reach us."""
+
+    ice_servers: tuple[IceServer, ...] = ()
+
+
+class Settings(PipelineSettings, BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter=_NESTED,
+        enable_decoding=False,  # lists from the environment have commas, not JSON
+        frozen=True,
+        extra="forbid",
+    )
+
+    server: ServerSettings = ServerSettings()
+    limits: LimitSettings = LimitSettings()
+    session: SessionSettings = SessionSettings()
+    turn: TurnSettings = TurnSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings in force; `flags` is by group, as in TOML.
+
+    Raises ConfigError for a missing or broken file, and for an unknown or wrong key.
+    """
+    if file is not None and not file.is_file():
+        raise ConfigError(f"There is no settings file {file}.", hint="Check --config.")
+    _check_environment(os.environ)
+    values = dict(flags or {})
+
+    class FromFile(Settings):
+        model_config = SettingsConfigDict(toml_file=file or DEFAULT_FILE)
+
+    try:
+        return FromFile(**values)
+    except ValidationError as error:
+        raise _explain(error, file or DEFAULT_FILE, values) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(
+            f"{file or DEFAULT_FILE} cannot be read: {error}.", hint="It must be TOML."
+        ) from error
+
+
+def _check_environment(environ: Mapping[str, str]) -> None:
+    """pydantic-settings overlooks variables that it does not know."""
+    known = list(_variables())
+    for name in environ:
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            raise ConfigError(f"{name} is not a setting.", hint=_suggest(name.upper(), known))
+
+
+def _variables() -> Iterator[str]:
+    for group, field in Settings.model_fields.items():
+        for key in _model_in(field.annotation).model_fields:
+            yield f"{PREFIX}{group}{_NESTED}{key}".upper()
+
+
+def _explain(error: ValidationError, file: Path, flags: Mapping[str, Any]) -> ConfigError:
+    """The first thing that is wrong, without the value."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = _origin(first["loc"], file, flags)
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = list(_model_at(first["loc"][:-1]).model_fields)
+        return ConfigError(
+            f"{where}: {key} is not a setting.", hint=_suggest(str(first["loc"][-1]), known)
+        )
+    return ConfigError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}.")
+
+
+def _origin(loc: tuple[int | str, ...], file: Path, flags: Mapping[str, Any]) -> str:
+    group, key = [str(part) for part in (*loc, "")[:2]]
+    variable = f"{PREFIX}{group}{_NESTED}{key}".upper()
+    if key in flags.get(group, {}):
+        return "Command line"
+    if variable in (name.upper() for name in os.environ):
+        return variable
+    return str(file) if file.is_file() else "Settings"
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known) or 'none'}."
+
+
+def _model_at(loc: tuple[int | str, ...]) -> type[BaseModel]:
+    model: type[BaseModel] = Settings
+    for part in loc:
+        if isinstance(part, str):
+            model = _model_in(model.model_fields[part].annotation)
+    return model
+
+
+def _model_in(annotation: object) -> type[BaseModel]:
+    """The model that a field holds, itself or in a tuple."""
+    held = (annotation, *get_args(annotation))
+    return next(t for t in held if isinstance(t, type) and issubclass(t, BaseModel))
