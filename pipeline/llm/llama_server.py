@@ -1,0 +1,62 @@
+"""The child process that is the local LLM: `python -m pipeline.llm.llama_server`.
+
+It is llama.cpp's own OpenAI-compatible server. One line of JSON on stdin configures it (so the
+key is in no argument list), one on stdout tells its port, and it ends when stdin does: whatever
+becomes of the parent, it is not left behind. This is the only importer of xllamacpp.
+"""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaConfig:
+    model: str
+    """Path of the GGUF file."""
+    alias: str
+    """Model name it answers to."""
+    api_key: str
+    slots: int
+    """Requests served at once."""
+    context: int
+    """Tokens a slot can hold."""
+    threads: int
+
+    def line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    config = LlamaConfig(**json.loads(sys.stdin.readline()))
+    server = serve(config)
+    port = int(server.listening_address.rpartition(":")[2])
+    print(json.dumps({"port": port}), flush=True)  # noqa: T201
+    sys.stdin.read()
+
+
+def serve(config: LlamaConfig) -> Any:
+    """Load the model and listen on a free loopback port."""
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = config.model
+    params.model_alias = {config.alias}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [config.api_key]
+    params.n_parallel = config.slots
+    params.n_ctx = config.context * config.slots
+    params.cpuparams.n_threads = config.threads
+    params.cpuparams_batch.n_threads = config.threads
+    params.n_gpu_layers = 0
+    params.fit_params = False
+    params.ui = False
+    params.verbosity = -1
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()
