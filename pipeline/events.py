@@ -31,6 +31,8 @@ class Typed:
 
     text: str
     utterance: int
+    item_id: str = ""
+    """The writer's own name for it, if any."""
 
 
 @dataclass(frozen=True, slots=True)
