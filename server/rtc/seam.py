@@ -1,0 +1,186 @@
+"""Every private name of aiortc and aioice that we use, and nothing else.
+
+What stock aiortc has no public way for, and why we need it:
+
+- RTP as it arrives. Its audio jitter buffer ratchets from 80 to 280 ms at the first loss and
+  never drains, its decoder knows neither FEC nor concealment (aiortc#543); ours does.
+- NACKs for audio (RFC 4585 section 6.2.1), and the round-trip time.
+- Consent checks each second (RFC 7675), and when the peer was last heard.
+- A loopback candidate, a short wait for STUN, and no strangers' datagrams.
+
+`aiortc` is pinned; `check` runs at import and names whatever has moved.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Any
+
+import aioice.ice
+import aiortc.rtcrtpreceiver
+import aiortc.rtcrtpsender
+from aiortc import RTCIceTransport, RTCRtpReceiver, RTCRtpSender
+from aiortc.rtcrtpreceiver import StreamStatistics
+from aiortc.rtp import RtpPacket
+
+from pipeline.errors import ConfigError
+
+CONSENT_S = 1.0
+"""Between two consent checks; aioice's own 5 s would notice a lost path too late."""
+CONSENT_FAILURES = 20
+"""Each costs CONSENT_S and half a second of waiting: consent expires after 30 s (RFC 7675)."""
+STUN_WAIT_S = 1.0
+RELAY_WAIT_S = 3.0
+"""How long gathering may hold up the answer when a STUN or TURN server says nothing."""
+MAX_STREAMS = 31
+"""Report blocks that fit one RTCP receiver report (RFC 3550 section 6.4.2)."""
+
+NEEDED = (
+    (aiortc.rtcrtpreceiver, "RTCRtpReceiver._handle_rtp_packet"),
+    (aiortc.rtcrtpreceiver, "RTCRtpReceiver._handle_disconnect"),
+    (aiortc.rtcrtpreceiver, "RTCRtpReceiver._send_rtcp_nack"),
+    (aiortc.rtcrtpreceiver, "RTCRtpReceiver._RTCRtpReceiver__codecs"),
+    (aiortc.rtcrtpreceiver, "RTCRtpReceiver._RTCRtpReceiver__remote_streams"),
+    (aiortc.rtcrtpreceiver, "StreamStatistics.add"),
+    (aiortc.rtcrtpsender, "RTCRtpSender._RTCRtpSender__rtt"),
+    (aiortc, "RTCIceTransport._connection"),
+    (aioice.ice, "CONSENT_INTERVAL"),
+    (aioice.ice, "CONSENT_FAILURES"),
+    (aioice.ice, "Connection.get_component_candidates"),
+    (aioice.ice, "Connection._protocols"),
+    (aioice.ice, "Connection._nominated"),
+    (aioice.ice, "Connection._check_list"),
+    (aioice.ice, "CandidatePair.remote_addr"),
+    (aioice.ice, "CandidatePair.State.SUCCEEDED"),
+    (aioice.ice, "StunProtocol.datagram_received"),
+)
+
+
+def check(needed: Iterable[tuple[Any, str]] = NEEDED) -> None:
+    """Raise ConfigError naming every private name that is gone."""
+    if missing := [f"{home.__name__}.{path}" for home, path in needed if not _has(home, path)]:
+        raise ConfigError(
+            f"aiortc or aioice has changed: {', '.join(missing)} is missing.",
+            hint="Install the versions in pyproject.toml, or mend server/rtc/seam.py.",
+        )
+
+
+def _has(home: Any, path: str) -> bool:
+    """Whether the name is an attribute, or one that the owner's constructor sets."""
+    *owners, name = path.split(".")
+    try:
+        owner = reduce(getattr, owners, home)
+    except AttributeError:
+        return False
+    return hasattr(owner, name) or name in owner.__init__.__code__.co_names
+
+
+check()
+vars(aioice.ice).update(CONSENT_INTERVAL=CONSENT_S, CONSENT_FAILURES=CONSENT_FAILURES)
+
+
+class RtpTap:
+    """Takes a receiver's RTP after SRTP and before aiortc's jitter buffer and decoder.
+
+    Must be made before the receiver starts. `put` must not raise: it runs in aiortc's pump.
+    """
+
+    def __init__(self, receiver: RTCRtpReceiver, put: Callable[[RtpPacket], None]) -> None:
+        self._receiver: Any = receiver
+        self._put = put
+        self._idle_decoder = True
+        self._receiver._handle_rtp_packet = self._handle
+
+    async def _handle(self, packet: RtpPacket, arrival_time_ms: int) -> None:
+        codec = self._receiver._RTCRtpReceiver__codecs.get(packet.payload_type)
+        if codec is None:
+            return
+        if self._idle_decoder:  # it would only wait, one thread a peer
+            self._receiver._handle_disconnect()
+            self._idle_decoder = False
+        streams = self._receiver._RTCRtpReceiver__remote_streams
+        if packet.ssrc not in streams:
+            if len(streams) == MAX_STREAMS:
+                del streams[next(iter(streams))]
+            streams[packet.ssrc] = StreamStatistics(codec.clockRate)
+        streams[packet.ssrc].add(packet)
+        self._put(packet)
+
+
+async def send_nack(receiver: RTCRtpReceiver, ssrc: int, sequences: Sequence[int]) -> None:
+    """Ask for 16-bit `sequences` of `ssrc` again; quietly nothing when not connected."""
+    await receiver._send_rtcp_nack(ssrc, list(sequences))
+
+
+def rtt_s(sender: RTCRtpSender) -> float | None:
+    """Smoothed round-trip time from RTCP reports (RFC 3550 section 6.4.1); None: not yet known."""
+    rtt: float | None = sender._RTCRtpSender__rtt  # type: ignore[attr-defined]
+    return rtt
+
+
+class IcePath:
+    """Stands between a peer's sockets and its ICE connection.
+
+    Must be made before candidates are gathered.
+    """
+
+    def __init__(self, transport: RTCIceTransport, *, loopback: bool, relay_only: bool) -> None:
+        self.heard_at_s = asyncio.get_running_loop().time()
+        """Loop time of the newest datagram from the peer, consent checks included."""
+        self._connection: Any = transport._connection
+        self._loopback = loopback
+        self._relay_only = relay_only
+        self._gather_stock = self._connection.get_component_candidates
+        self._connection.get_component_candidates = self._gather
+
+    @property
+    def relayed(self) -> bool | None:
+        """Whether a TURN server carries the call; None while no path is chosen."""
+        pair = self._connection._nominated.get(1)
+        if pair is None:
+            return None
+        return "relay" in (pair.local_candidate.type, pair.remote_candidate.type)
+
+    async def _gather(self, component: int, addresses: list[str], timeout: float = 5) -> Any:
+        """As aioice does, but never long, and over loopback where that is wanted or all there is."""
+        if not self._relay_only and (self._loopback or not addresses):
+            addresses = [*addresses, "127.0.0.1"]
+        wait_s = STUN_WAIT_S if self._connection.turn_server is None else RELAY_WAIT_S
+        candidates = await self._gather_stock(component, addresses, timeout=wait_s)
+        for protocol in self._connection._protocols:
+            _Gate(protocol, self)
+        return candidates
+
+    def from_peer(self, address: tuple[Any, ...]) -> bool:
+        """Whether the address is the far end of a path that passed its check; notes the time."""
+        address = address[:2]
+        pair = self._connection._nominated.get(1)
+        if not (pair and pair.remote_addr == address) and not any(
+            checked.state is aioice.ice.CandidatePair.State.SUCCEEDED
+            and checked.remote_addr == address
+            for checked in self._connection._check_list
+        ):
+            return False
+        self.heard_at_s = asyncio.get_running_loop().time()
+        return True
+
+
+class _Gate:
+    """Lets through a socket what the peer sent, and STUN, which carries its own proof.
+
+    aiortc takes other datagrams from anybody: an empty one ends its pump, and with it the call.
+    """
+
+    def __init__(self, protocol: Any, path: IcePath) -> None:
+        self._receive = protocol.datagram_received
+        self._path = path
+        protocol.datagram_received = self._filter
+
+    def _filter(self, data: bytes, address: tuple[Any, ...]) -> None:
+        from_peer = self._path.from_peer(address)
+        if data and (from_peer or data[0] < FIRST_NOT_STUN):
+            self._receive(data, address)
+
+
+FIRST_NOT_STUN = 4
+"""STUN datagrams start with 0 to 3 (RFC 7983 section 7)."""
