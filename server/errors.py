@@ -1,6 +1,7 @@
 """Errors of the HTTP surface, and how every error of the tree reads to a client.
 
 InputError
+ ├── RequestError      a field of their JSON is wrong (server/realtime/errors.py)
  ├── Unauthorised      no bearer, a wrong one or an expired one
  ├── Forbidden         this Host or Origin may not talk to us
  ├── UnknownCall       no such call, or it is over
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import EngineError, InputError, ServiceError, UmigameError
+from server.realtime.errors import RequestError
+from server.realtime.errors import RequestError
 from server.rtc.sdp import IceRestartUnsupported
 
 
@@ -88,15 +91,23 @@ class ErrorReply:
 def describe(error: UmigameError) -> ErrorReply:
     """What to answer when a request ended with `error`."""
     status, kind, code = next(_KINDS[c] for c in type(error).__mro__ if c in _KINDS)
+    body = error_body(error.message, kind, code, error.hint)
+    if isinstance(error, RequestError):
+        body["error"] |= {"code": error.code, "param": error.param}
     headers = {}
     if isinstance(error, Unauthorised):
         headers["WWW-Authenticate"] = "Bearer"  # RFC 9110 section 15.5.2 demands it
     if isinstance(error, TooBusy):
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
-    return ErrorReply(status, error_body(error.message, kind, code, error.hint), headers)
+    param = None
+    if isinstance(error, RequestError):
+        code, param = error.code, error.param
+    return ErrorReply(status, error_body(error.message, kind, code, error.hint, param), headers)
 
 
-def error_body(message: str, kind: str, code: str, hint: str = "") -> dict[str, Any]:
+def error_body(
+    message: str, kind: str, code: str, hint: str = "", param: str | None = None
+) -> dict[str, Any]:
     """OpenAI's error object, with our hint beside it."""
-    error = {"message": message, "type": kind, "code": code, "param": None}
+    error = {"message": message, "type": kind, "code": code, "param": param}
     return {"error": error | ({"hint": hint} if hint else {})}

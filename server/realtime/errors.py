@@ -1,12 +1,11 @@
-"""Errors in OpenAI's shape, for the data channel and for HTTP bodies alike."""
+"""What is wrong with a client's JSON, be it an event or the session of a POST. Pure."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from pydantic import ValidationError
 
-from pipeline.errors import InputError, UmigameError
-from server.realtime.writer import JsonObject
+from pipeline.errors import InputError
 
 
 class RequestError(InputError):
@@ -28,19 +27,6 @@ class RequestError(InputError):
         self.code = code
         self.param = param
         self.event_id = event_id
-
-
-def error_body(error: UmigameError) -> JsonObject:
-    """The object under "error"."""
-    theirs = isinstance(error, InputError)
-    known = error if isinstance(error, RequestError) else None
-    return {
-        "type": "invalid_request_error" if theirs else "server_error",
-        "code": known.code if known else None,
-        "message": str(error),
-        "param": known.param if known else None,
-        "event_id": known.event_id if known else None,
-    }
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

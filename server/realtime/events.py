@@ -26,7 +26,8 @@ from pipeline.events import (
     Typed,
 )
 from pipeline.types import SessionConfig
-from server.realtime.errors import error_body
+from server.errors import describe
+from server.realtime.errors import RequestError
 from server.realtime.listening import Listening
 from server.realtime.session import Offered, describe_session
 from server.realtime.speaking import Speaking
@@ -86,7 +87,9 @@ class RealtimeEvents:
         return self._event("umigame.queue", position=position, eta_s=eta_s)
 
     def error(self, error: UmigameError) -> JsonObject:
-        return self._event("error", error=error_body(error))
+        """What went wrong, as HTTP tells it too; of a RequestError, in which of their events."""
+        event_id = error.event_id if isinstance(error, RequestError) else None
+        return self._event("error", error=describe(error).body["error"] | {"event_id": event_id})
 
     def _told(self, event: Event, at_s: float) -> list[JsonObject]:
         match event:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter
 
 _READER: TypeAdapter[Any] = TypeAdapter(RealtimeServerEvent)
 
-_OURS = {("session",): {"id", "object", "umigame"}}
+_OURS = {("session",): {"id", "object", "umigame"}, ("error",): {"hint"}}
 """Fields that OpenAI's types lack and that are sent on purpose; OpenAI sends the first two."""
 
 

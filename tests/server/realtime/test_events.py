@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pipeline.errors import EngineError, InputError
+from pipeline.errors import EngineError, InputError, UmigameError
 from pipeline.events import (
     Configured,
     Event,
@@ -23,6 +23,7 @@ from pipeline.events import (
     Typed,
 )
 from pipeline.types import Mode, SessionConfig, SpeechEvent, SpeechKind, Transcript
+from server.errors import TooBusy
 from server.realtime.errors import RequestError
 from server.realtime.events import RealtimeEvents
 from server.realtime.session import Offered
@@ -158,25 +159,19 @@ def test_who_waits_is_told_their_place() -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
-        (
-            RequestError("No.", code="unsupported", param="type", event_id="e9"),
-            "invalid_request_error",
-            "unsupported",
-        ),
-        (InputError("No."), "invalid_request_error", None),
-        (EngineError("It died."), "server_error", None),
+        (RequestError("No.", code="unsupported"), "invalid_request_error", "unsupported"),
+        (InputError("No."), "invalid_request_error", "invalid_request"),
+        (TooBusy("Full.", retry_after_s=3), "rate_limit_exceeded", "too_busy"),
+        (EngineError("It died."), "server_error", "engine_failed"),
     ],
 )
-def test_an_error_says_whose_fault_it_is(error: Exception, kind: str, code: str | None) -> None:
-    told = validated(call().error(error))  # type: ignore[arg-type]
-    assert (told.error.type, told.error.code) == (kind, code)
+def test_an_error_says_whose_fault_it_is(error: UmigameError, kind: str, code: str) -> None:
+    told = validated(call().error(error)).error
+    assert (told.type, told.code, told.event_id) == (kind, code, None)
 
 
 def test_an_error_names_the_clients_event_and_what_to_do() -> None:
     error = RequestError("No such.", hint="Do this.", param="item.role", event_id="evt_client")
     told = validated(call().error(error)).error
-    assert (told.message, told.param, told.event_id) == (
-        "No such. Do this.",
-        "item.role",
-        "evt_client",
-    )
+    assert (told.message, told.hint) == ("No such.", "Do this.")
+    assert (told.param, told.event_id) == ("item.role", "evt_client")
