@@ -58,7 +58,8 @@ def serve(
     )
     flags = {
         "server": _given(host=host, port=port, front_end=front_end),
-        "session": _given(stt=stt, llm=llm, mode=mode),
+        "session": _given(stt=stt, mode=mode),
+        "llm": _given(provider=llm),
         "limits": _given(calls=max_calls),
     }
     settings = load(config, flags)

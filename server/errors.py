@@ -18,7 +18,6 @@ from typing import Any
 
 from pipeline.errors import EngineError, InputError, ServiceError, UmigameError
 from server.realtime.errors import RequestError
-from server.realtime.errors import RequestError
 from server.rtc.sdp import IceRestartUnsupported
 
 
@@ -91,17 +90,14 @@ class ErrorReply:
 def describe(error: UmigameError) -> ErrorReply:
     """What to answer when a request ended with `error`."""
     status, kind, code = next(_KINDS[c] for c in type(error).__mro__ if c in _KINDS)
-    body = error_body(error.message, kind, code, error.hint)
+    param = None
     if isinstance(error, RequestError):
-        body["error"] |= {"code": error.code, "param": error.param}
+        code, param = error.code, error.param
     headers = {}
     if isinstance(error, Unauthorised):
         headers["WWW-Authenticate"] = "Bearer"  # RFC 9110 section 15.5.2 demands it
     if isinstance(error, TooBusy):
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
-    param = None
-    if isinstance(error, RequestError):
-        code, param = error.code, error.param
     return ErrorReply(status, error_body(error.message, kind, code, error.hint, param), headers)
 
 

@@ -1,8 +1,8 @@
 """All settings: a TOML file, then UMIGAME_* variables, then flags; the last one wins.
 
-The one reader of the environment. [server] port is UMIGAME_SERVER__PORT; a list may be written
-with commas. Wrong or unknown keys raise ConfigError, which says where the value came from; the
-value itself is never shown, for it may be a secret.
+The one reader of the environment. [server] port is UMIGAME_SERVER__PORT; lists have commas
+there. Wrong or unknown keys raise ConfigError, which says where the value came from; the value
+itself is never shown, for it may be a secret.
 """
 
 import difflib
@@ -22,6 +22,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -97,7 +98,6 @@ class SessionSettings(_Group):
 
     mode: Mode = Mode.TANDEM
     stt: str = "local"
-    llm: str = "local"
 
 
 class IceServer(_Group):
@@ -137,7 +137,24 @@ class Settings(PipelineSettings, BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        file_settings = TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, file_settings, OpenAiVariables(settings_cls)
+
+
+class OpenAiVariables(PydanticBaseSettingsSource):
+    """OPENAI_API_KEY and OPENAI_BASE_URL, as every OpenAI client reads them.
+
+    Not when llm.base_url is set otherwise: a key must not go to a server it is not for.
+    """
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # of use only to sources that look up field by field
+
+    def __call__(self) -> dict[str, Any]:
+        names = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL"}
+        found = {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
+        elsewhere = self.current_state.get("llm", {}).get("base_url")
+        return {"llm": found} if found and not elsewhere else {}
 
 
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:

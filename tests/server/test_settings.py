@@ -12,6 +12,8 @@ SECRET = "correct horse battery staple"
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def write(text: str) -> Path:
@@ -106,3 +108,18 @@ def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         load()
     assert "UMIGAME_SERVER__SECRET: server.secret" in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_openai_key_is_taken_from_where_every_client_finds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-theirs")
+    assert load().llm.api_key == SecretStr("sk-theirs")
+    ours = load(flags={"llm": {"api_key": "sk-ours"}})
+    assert ours.llm.api_key == SecretStr("sk-ours")
+
+
+def test_an_openai_key_never_goes_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-theirs")
+    settings = load(write("[llm]\nbase_url = 'http://gpu.example/v1'"))
+    assert settings.llm.api_key == SecretStr("")

@@ -1,0 +1,106 @@
+import pytest
+
+from server.admission import Admission, Place, State
+from server.errors import Draining, TooBusy, UnknownCall
+
+
+def enter(admission: Admission, *call_ids: str, now: float = 0.0) -> list[int]:
+    return [admission.enter(each, f"ip of {each}", now).position for each in call_ids]
+
+
+def test_callers_talk_at_once_then_queue_then_are_turned_away() -> None:
+    admission = Admission(calls=2, queue=2)
+    assert enter(admission, "a", "b", "c", "d") == [0, 0, 1, 2]
+    with pytest.raises(TooBusy) as caught:
+        enter(admission, "e")
+    assert caught.value.retry_after_s > 0
+    assert admission.count(State.LIVE) == 2 and admission.waiting() == ["c", "d"]
+
+
+def test_the_next_in_the_queue_talks_when_one_hangs_up() -> None:
+    admission = Admission(calls=1, queue=2)
+    enter(admission, "a", "b", "c")
+    assert admission.leave("a", now=10) == ["b"]
+    assert admission.place("b").position == 0
+    assert admission.place("c").position == 1
+
+
+def test_one_who_stops_waiting_moves_the_rest_up() -> None:
+    admission = Admission(calls=1, queue=2)
+    enter(admission, "a", "b", "c")
+    assert admission.leave("b", now=1) == []
+    assert admission.place("c").position == 1
+
+
+def test_the_wait_is_told_from_how_long_calls_last() -> None:
+    admission = Admission(calls=2, queue=3)
+    for each in range(50):
+        enter(admission, f"short {each}", now=each * 30.0)
+        admission.leave(f"short {each}", now=(each + 1) * 30.0)
+    enter(admission, "a", "b", "c", "d", now=1500)
+    assert admission.place("c").eta_s == pytest.approx(15, rel=0.01)
+    assert admission.place("d").eta_s == pytest.approx(30, rel=0.01)
+
+
+def test_one_address_cannot_take_every_line() -> None:
+    admission = Admission(calls=4, queue=4, per_ip=2)
+    for call_id in ("a", "b"):
+        admission.enter(call_id, "192.0.2.1", 0)
+    admission.lose("b", 1)
+    with pytest.raises(TooBusy, match="address"):
+        admission.enter("c", "192.0.2.1", 2)
+    assert admission.enter("d", "192.0.2.2", 2) == Place(0, 0.0)
+    admission.leave("a", 3)
+    assert admission.enter("e", "192.0.2.1", 3) == Place(0, 0.0)
+
+
+def test_a_lost_call_frees_its_line_and_comes_back_before_all_who_wait() -> None:
+    admission = Admission(calls=2, queue=4)
+    enter(admission, "a", "b", "c", "d", "e")
+    assert list(admission.lose("a", 5)) == ["c"]
+    assert list(admission.lose("b", 5)) == ["d"]
+    assert admission.resume("a", 6).position == 1
+    assert admission.resume("b", 6).position == 2
+    assert admission.waiting() == ["a", "b", "e"]
+    assert list(admission.leave("c", 7)) == ["a"]
+
+
+def test_a_lost_call_talks_at_once_if_a_line_is_free() -> None:
+    admission = Admission(calls=1, queue=0)
+    enter(admission, "a")
+    admission.lose("a", 1)
+    assert admission.resume("a", 2) == Place(0, 0.0)
+    assert admission.resume("a", 3) == Place(0, 0.0)
+
+
+def test_lost_calls_count_towards_the_total() -> None:
+    admission = Admission(calls=1, queue=1)
+    enter(admission, "a")
+    admission.lose("a", 1)
+    enter(admission, "b")
+    with pytest.raises(TooBusy):
+        enter(admission, "c")
+    admission.leave("a", 60)
+    assert enter(admission, "c") == [1]
+
+
+def test_a_call_that_is_over_cannot_be_asked_for() -> None:
+    admission = Admission(calls=1, queue=1)
+    enter(admission, "a")
+    admission.leave("a", 1)
+    assert admission.leave("a", 2) == []
+    for ask in (lambda: admission.place("a"), lambda: admission.resume("a", 3)):
+        with pytest.raises(UnknownCall):
+            ask()
+
+
+def test_a_server_that_stops_lets_nobody_in() -> None:
+    admission = Admission(calls=2, queue=2)
+    enter(admission, "a", "b", "c")
+    admission.lose("b", 1)
+    admission.close()
+    with pytest.raises(Draining):
+        enter(admission, "d")
+    with pytest.raises(Draining):
+        admission.resume("b", 2)
+    assert admission.leave("a", 3) == []
