@@ -1,0 +1,56 @@
+"""Re-cuts a stream to the front-end's frame."""
+
+import numpy as np
+
+from pipeline.types import AudioFrame
+
+
+class Framer:
+    """A Stage[AudioFrame, AudioFrame] whose frames all hold `frame_samples`."""
+
+    def __init__(self, frame_samples: int) -> None:
+        self._frame_samples = frame_samples
+        self._waiting: list[AudioFrame] = []
+        self._samples = 0
+        self._skip = 0
+
+    def align(self, samples: int) -> None:
+        """Drop the next `samples`, so that frames are complete on the engine's tick."""
+        self._skip += samples
+
+    def push(self, frame: AudioFrame) -> list[AudioFrame]:
+        if self._skip:
+            taken = min(self._skip, len(frame.pcm))
+            self._skip -= taken
+            frame = _part(frame, taken, len(frame.pcm))
+        if not self._waiting and len(frame.pcm) == self._frame_samples:
+            return [frame]
+        self._waiting.append(frame)
+        self._samples += len(frame.pcm)
+        return self._cut() if self._samples >= self._frame_samples else []
+
+    def flush(self) -> list[AudioFrame]:
+        """Nothing: the front-end has no use for a part of a frame."""
+        return []
+
+    def _cut(self) -> list[AudioFrame]:
+        whole = _joined(self._waiting)
+        size, end = self._frame_samples, len(whole.pcm)
+        rest = end % size
+        self._waiting = [_part(whole, end - rest, end)] if rest else []
+        self._samples = rest
+        return [_part(whole, start, start + size) for start in range(0, end - rest, size)]
+
+
+def _joined(frames: list[AudioFrame]) -> AudioFrame:
+    first, last = frames[0], frames[-1]
+    pcm = np.concatenate([frame.pcm for frame in frames])
+    concealed = sum(frame.concealed for frame in frames)
+    return AudioFrame(pcm, first.rate_hz, first.pts, last.arrived_s, concealed)
+
+
+def _part(frame: AudioFrame, start: int, stop: int) -> AudioFrame:
+    """Samples `start` to `stop`, with their share of those concealed."""
+    share = frame.concealed * stop // len(frame.pcm) - frame.concealed * start // len(frame.pcm)
+    pcm = frame.pcm[start:stop]
+    return AudioFrame(pcm, frame.rate_hz, frame.pts + start, frame.arrived_s, share)
