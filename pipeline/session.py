@@ -1,0 +1,72 @@
+"""A conversation with a peer and a slot attached, under one TaskGroup."""
+
+import asyncio
+from typing import Protocol
+
+from pipeline.conversation import Conversation
+from pipeline.engine.face import Engine
+from pipeline.errors import UmigameError
+from pipeline.graph import Graph, MediaPeer, Services
+from pipeline.hearing.hearing import Hearing
+from pipeline.stage import Into
+
+REPORT_S = 1.0
+
+
+class Peer(MediaPeer, Protocol):
+    """A peer that knows its network path."""
+
+    def rtt_s(self) -> float | None: ...
+
+    def relayed(self) -> bool | None: ...
+
+
+async def run_session(
+    conversation: Conversation, peer: Peer, engine: Engine, hearing: Hearing, services: Services
+) -> None:
+    """Speak with `peer` until it is gone or the caller cancels.
+
+    Raises EngineFull, EngineError, or whatever first went wrong in a stage; nothing of it
+    reaches another session, and the slot is given back in any case.
+    """
+    slot = await engine.open(conversation.config)
+    conversation.attach(engine.info.rate_hz)
+    graph = Graph(peer, engine, slot, conversation, hearing, services)
+    name = conversation.call_id
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            beside = [
+                tasks.create_task(work, name=f"{name} {what}")
+                for what, work in (
+                    ("oracle", conversation.oracle.run(Into(conversation.oracle_news))),
+                    ("engine watch", _raise_if_failed(engine)),
+                    ("report", _report(conversation, peer, graph)),
+                )
+            ]
+            await graph.run()
+            for task in beside:
+                task.cancel()
+    except* UmigameError as group:
+        raise _first(group) from None
+    finally:
+        conversation.detach()
+        await engine.close(slot)
+
+
+async def _raise_if_failed(engine: Engine) -> None:
+    await asyncio.shield(engine.failed)
+
+
+async def _report(conversation: Conversation, peer: Peer, graph: Graph) -> None:
+    """Once a second, tell how the path is, and what had to be dropped since."""
+    while True:
+        await asyncio.sleep(REPORT_S)
+        graph.jitter.rtt_s = peer.rtt_s()
+        latency = graph.report.latency(graph.jitter.stats, peer.rtt_s(), peer.relayed())
+        conversation.note(latency, *graph.report.overloads(**graph.dropped()))
+
+
+def _first(group: BaseExceptionGroup[UmigameError]) -> UmigameError:
+    """A TaskGroup wraps what its tasks raise, sometimes more than once."""
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
