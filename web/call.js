@@ -1,0 +1,145 @@
+// One attempt at a call: a peer connection, its data channel and its trickled candidates.
+
+import { iceCredentials, sdpFragment, withOpusFec } from "./sdpfrag.js";
+
+const CONNECT_ms = 10_000;
+/** Chromium calls a path disconnected after some seconds of silence; it may yet heal. */
+const HEAL_ms = 4_000;
+const BATCH_ms = 50;
+
+/** The path to the server could not be built in time. */
+export class NoPath extends Error {}
+
+/** The line was up and went down. */
+export class LineLost extends Error {}
+
+/**
+ * @typedef {object} Ends What a call reports while it lasts.
+ * @property {(event: import("./events.js").Event) => void} onEvent
+ * @property {(location: string) => void} onPlace The call's address, as soon as it has one.
+ * @property {(stream: MediaStream) => void} onAudio The assistant's voice.
+ * @property {(steady: boolean) => void} onSteady
+ */
+
+/**
+ * @typedef {object} Call
+ * @property {Promise<never>} lost Rejects with LineLost.
+ * @property {RTCPeerConnection} pc
+ * @property {(track: MediaStreamTrack) => Promise<void>} replaceTrack
+ * @property {(event: object) => void} send
+ */
+
+/**
+ * Call the server. Resolves when the data channel is open.
+ * @param {import("./api.js").Api} api
+ * @param {MediaStreamTrack} track
+ * @param {object} session
+ * @param {Ends} ends
+ * @param {AbortSignal} signal Closes the connection, at any time.
+ * @returns {Promise<Call>} Rejects with ApiError, NoPath, or an AbortError.
+ */
+export async function dial(api, track, session, ends, signal) {
+  const pc = new RTCPeerConnection({
+    iceServers: await api.iceServers(signal),
+    bundlePolicy: "max-bundle",
+  });
+  signal.addEventListener("abort", () => pc.close(), { once: true });
+  const trickle = startTrickle(pc, api);
+  try {
+    const sender = pc.addTransceiver(track, { direction: "sendrecv" }).sender;
+    pc.ontrack = ({ track: voice }) => ends.onAudio(new MediaStream([voice]));
+    const channel = pc.createDataChannel("oai-events");
+    channel.onmessage = ({ data }) => ends.onEvent(JSON.parse(data));
+    const offer = await pc.createOffer();
+    await pc.setLocalDescription({ type: "offer", sdp: withOpusFec(offer.sdp ?? "") });
+    const { answer, location } = await api.openCall(pc.localDescription?.sdp ?? "", session, signal);
+    ends.onPlace(location);
+    await pc.setRemoteDescription({ type: "answer", sdp: answer });
+    trickle.begin(location);
+    await opened(channel, pc, signal);
+    return {
+      pc,
+      lost: lostLine(channel, pc, ends.onSteady),
+      replaceTrack: (next) => sender.replaceTrack(next),
+      send: (event) => channel.readyState === "open" && channel.send(JSON.stringify(event)),
+    };
+  } catch (error) {
+    pc.close();
+    throw error;
+  }
+}
+
+/**
+ * Candidates found before the call has an address wait for it; later ones go in small batches.
+ * @param {RTCPeerConnection} pc @param {import("./api.js").Api} api
+ */
+function startTrickle(pc, api) {
+  let location = "";
+  /** @type {string[]} */
+  let waiting = [];
+  let end = false;
+  let timer = 0;
+  const flush = () => {
+    timer = 0;
+    if (!location || pc.signalingState === "closed" || (!waiting.length && !end)) return;
+    const fragment = sdpFragment({ ...iceCredentials(pc.localDescription?.sdp ?? ""), candidates: waiting, end });
+    waiting = [];
+    end = false;
+    // A lost PATCH is no harm while another candidate pair works; the connect timeout tells if none does.
+    api.trickle(location, fragment).catch(() => {});
+  };
+  pc.onicecandidate = ({ candidate }) => {
+    if (candidate?.candidate) waiting.push(candidate.candidate);
+    else end = true;
+    timer ||= window.setTimeout(flush, BATCH_ms);
+  };
+  return {
+    /** @param {string} at */
+    begin(at) {
+      location = at;
+      flush();
+    },
+  };
+}
+
+/**
+ * @param {RTCDataChannel} channel @param {RTCPeerConnection} pc @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+function opened(channel, pc, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new NoPath()), CONNECT_ms);
+    const settle = (/** @type {() => void} */ act) => () => {
+      clearTimeout(timer);
+      act();
+    };
+    channel.onopen = settle(resolve);
+    channel.onclose = settle(() => reject(new NoPath()));
+    pc.onconnectionstatechange = () => {
+      if (pc.connectionState === "failed") settle(() => reject(new NoPath()))();
+    };
+    signal.addEventListener("abort", settle(() => reject(signal.reason)), { once: true });
+  });
+}
+
+/**
+ * @param {RTCDataChannel} channel @param {RTCPeerConnection} pc @param {Ends["onSteady"]} onSteady
+ * @returns {Promise<never>}
+ */
+function lostLine(channel, pc, onSteady) {
+  return new Promise((_, reject) => {
+    let timer = 0;
+    const lose = () => {
+      clearTimeout(timer);
+      pc.close();
+      reject(new LineLost());
+    };
+    channel.onclose = lose;
+    pc.onconnectionstatechange = () => {
+      clearTimeout(timer);
+      if (pc.connectionState === "failed") return lose();
+      if (pc.connectionState === "disconnected") timer = window.setTimeout(lose, HEAL_ms);
+      onSteady(pc.connectionState === "connected");
+    };
+  });
+}
