@@ -87,8 +87,6 @@ class Listening:
         return self._open[number]
 
     def _started(self, utterance: _Utterance, at_ms: int) -> list[JsonObject]:
-        if utterance.speaking:
-            return []
         utterance.speaking = True
         return [
             self._writer.event(

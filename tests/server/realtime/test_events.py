@@ -120,6 +120,8 @@ def test_an_answer_is_told_whole_with_its_question_and_never_mixed_with_another(
     assert [each["text"] for each in told] == ["", "It", "", "Light", "Light scatters."]
     assert told[-1]["prompt"] == "Why is the sky blue"
     assert (told[-1]["epoch"], told[-1]["source"], told[-1]["final"]) == (2, "spare", True)
+    unasked = only(events.happened(OracleText(3, "So", False, "small"), 2.0), "umigame.oracle")
+    assert (unasked["epoch"], unasked["prompt"], unasked["text"]) == (3, "", "So")
 
 
 def test_a_response_time_is_told_once_as_soon_as_the_reply_begins() -> None:
@@ -137,7 +139,9 @@ def test_a_dead_stt_is_told_with_the_turns_it_leaves_unheard() -> None:
     for kind in (SpeechKind.STARTED, SpeechKind.TURN_ENDED):
         events.happened(Speech(SpeechEvent(kind, 1, 1.0)), 1.0)
     down = events.happened(ServiceState("stt", False, "It stopped."), 2.0)
-    back = events.happened(ServiceState("stt", True), 3.0)
+    for kind in (SpeechKind.STARTED, SpeechKind.TURN_ENDED):
+        events.happened(Speech(SpeechEvent(kind, 2, 3.0)), 3.0)
+    back = events.happened(ServiceState("stt", True), 4.0)
     assert check(down) == [
         "umigame.service",
         "conversation.item.input_audio_transcription.failed",

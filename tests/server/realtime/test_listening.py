@@ -128,6 +128,16 @@ def test_a_turn_that_is_retracted_after_its_end_takes_its_item_away() -> None:
     assert gone[0]["item_id"] == added[1]["item_id"]
 
 
+def test_a_turn_that_ends_twice_is_one_item() -> None:
+    user = listening()
+    speech(user, STARTED)
+    speech(user, ENDED, 1.0)
+    assert check(speech(user, STARTED, 1.2) + speech(user, ENDED, 2.0)) == [
+        "input_audio_buffer.speech_started",
+        "input_audio_buffer.speech_stopped",
+    ]
+
+
 def test_turns_wait_for_their_transcripts_side_by_side_and_keep_their_order() -> None:
     user = listening()
     events = []

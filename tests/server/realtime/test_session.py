@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,12 @@ def test_a_client_written_for_openai_is_served_and_told_what_it_really_got() -> 
     assert told["audio"]["input"]["transcription"] == {"model": "local", "language": "en-US"}
 
 
+def test_the_transcription_model_picks_an_stt_if_there_is_one_of_that_name() -> None:
+    two = replace(OFFERED, stt=("local", "google"))
+    body = {"audio": {"input": {"transcription": {"model": "google"}}}}
+    assert read_session(body, SessionConfig(), two).config.stt == "google"
+
+
 def test_a_session_object_that_is_sent_back_is_taken_and_changes_nothing() -> None:
     config = SessionConfig(Mode.CASCADE, llm="gpt-4.1")
     told = describe_session("sess_1", config, OFFERED)
@@ -94,6 +101,10 @@ def test_a_session_object_that_is_sent_back_is_taken_and_changes_nothing() -> No
         ({"audio": {"input": {"turn_detection": None}}}, "session.audio.input.turn_detection"),
         (
             {"audio": {"input": {"turn_detection": {"create_response": False}}}},
+            "session.audio.input.turn_detection",
+        ),
+        (
+            {"audio": {"input": {"turn_detection": {"interrupt_response": False}}}},
             "session.audio.input.turn_detection",
         ),
         (

@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.events import ReplyEnded, ReplyStarted, ReplyWord
 from server.realtime.errors import RequestError
-from server.realtime.speaking import Speaking
+from server.realtime.speaking import MOST_REMEMBERED, Speaking
 from server.realtime.writer import JsonObject, Writer
 from tests.fakes.openai_client import check, validated
 
@@ -85,6 +85,9 @@ def test_only_what_is_being_spoken_can_be_cancelled() -> None:
     with pytest.raises(RequestError):
         assistant.cancel("resp_other")
     assistant.cancel(response_id)
+    end(assistant, "")
+    with pytest.raises(RequestError):
+        assistant.cancel(response_id)
 
 
 def test_a_client_that_heard_less_gets_the_words_it_heard() -> None:
@@ -94,6 +97,17 @@ def test_a_client_that_heard_less_gets_the_words_it_heard() -> None:
     shortened = assistant.truncate(item_id, 700)
     assert (shortened.reply, shortened.text) == (1, "One two")
     assert validated(shortened.event).audio_end_ms == 700
+
+
+def test_only_the_last_replies_can_be_truncated() -> None:
+    assistant = Speaking(Writer())
+    ids = []
+    for reply in range(MOST_REMEMBERED + 1):
+        ids.append(say(assistant, "One", reply=reply)[1]["item"]["id"])
+        end(assistant, "One", reply=reply)
+    with pytest.raises(RequestError):
+        assistant.truncate(ids[0], 100)
+    assert assistant.truncate(ids[1], 100).reply == 1
 
 
 @pytest.mark.parametrize("audio_end_ms", [1501, 99_999])
