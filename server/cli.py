@@ -56,6 +56,8 @@ def serve(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    # It logs every malformed request with its traceback; errors of ours are guard.py's to log.
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     flags = {
         "server": _given(host=host, port=port, front_end=front_end),
         "session": _given(stt=stt, mode=mode),

@@ -5,13 +5,15 @@ JSON by guard.py.
 """
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_request import FileField
 
 from pipeline.errors import InputError
@@ -30,6 +32,9 @@ BODY_TIMEOUT_S = 10.0
 
 SDP = "application/sdp"
 FRAGMENT = "application/trickle-ice-sdpfrag"  # RFC 8840 section 9
+
+_BROKEN = (ValueError, LookupError, RuntimeError, HttpProcessingError, web.RequestPayloadError)
+"""What aiohttp's parsers raise for forms, encodings and character sets that are not right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,31 +160,28 @@ async def read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
 
 async def read_text(request: web.Request) -> str:
     """The whole body. Raises InputError, TooLarge."""
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            return (await request.read()).decode()
-    except UnicodeDecodeError:
-        raise InputError("The body is not UTF-8.") from None
-    except (web.HTTPRequestEntityTooLarge, TimeoutError) as error:
-        raise _unread(error) from None
+    async with _reading():
+        return (await request.read()).decode()
 
 
 async def read_form(request: web.Request) -> dict[str, str]:
     """The fields of a form, files among them. Raises InputError, TooLarge."""
+    async with _reading():
+        return {name: _field_text(value) for name, value in (await request.post()).items()}
+
+
+@contextlib.asynccontextmanager
+async def _reading() -> AsyncGenerator[None, None]:
+    """Whatever can be wrong with a body, as errors of ours."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
-            form = await request.post()
-        return {name: _field_text(value) for name, value in form.items()}
-    except ValueError:  # aiohttp's parser, or not UTF-8
-        raise InputError("The form cannot be read.") from None
-    except (web.HTTPRequestEntityTooLarge, TimeoutError) as error:
-        raise _unread(error) from None
-
-
-def _unread(error: Exception) -> InputError:
-    if isinstance(error, TimeoutError):
-        return InputError(f"The body did not come within {BODY_TIMEOUT_S:.0f} s.")
-    return TooLarge(f"The body is longer than {MAX_BODY_BYTES // 1024} KiB.")
+            yield
+    except TimeoutError:
+        raise InputError(f"The body did not come within {BODY_TIMEOUT_S:.0f} s.") from None
+    except web.HTTPRequestEntityTooLarge:
+        raise TooLarge(f"The body is longer than {MAX_BODY_BYTES // 1024} KiB.") from None
+    except _BROKEN:
+        raise InputError("The body cannot be read.") from None
 
 
 def _field_text(value: str | bytes | bytearray | FileField) -> str:

@@ -1,0 +1,391 @@
+"""HTTP over real sockets: what callers, strangers and broken clients get to see."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse, FormData
+from aiohttp.test_utils import TestClient, TestServer
+
+from pipeline.engine.face import EngineLoad
+from pipeline.errors import EngineError
+from server.app import build_app
+from server.metrics import Metrics
+from server.page import Page, read_page
+from server.settings import ServerSettings, Settings, TurnSettings
+from server.signalling import CALLS, FRAGMENT, SDP
+from tests.fakes.phone import ANSWER, FakePhone
+
+OFFER = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
+SECRET = "correct horse battery staple"
+FRIEND = "https://friend.example"
+SESSION = {"type": "realtime", "umigame": {"mode": "cascade"}}
+
+
+def settings_with(**server: Any) -> Settings:
+    ice_servers = [{"urls": "stun:stun.example"}]
+    return Settings(
+        server=ServerSettings(allowed_origins=(FRIEND,), **server),
+        turn=TurnSettings.model_validate({"ice_servers": ice_servers}),
+    )
+
+
+async def connect(phone: FakePhone, settings: Settings) -> TestClient[Any, Any]:
+    metrics = Metrics()
+    metrics.watch(phone.admission, lambda: EngineLoad(live=1, step_p95_s=0.004, shed=7))
+    app = build_app(settings, phone, metrics, Page(read_page()))
+    client = TestClient(TestServer(app))
+    await client.start_server()
+    return client
+
+
+@pytest.fixture
+def phone() -> FakePhone:
+    return FakePhone(calls=2)
+
+
+@pytest.fixture
+async def client(phone: FakePhone) -> AsyncIterator[TestClient[Any, Any]]:
+    client = await connect(phone, settings_with())
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def locked(phone: FakePhone) -> AsyncIterator[TestClient[Any, Any]]:
+    """A server with a secret."""
+    client = await connect(phone, settings_with(secret=SECRET))
+    yield client
+    await client.close()
+
+
+def form(**parts: str) -> FormData:
+    data = FormData(default_to_multipart=True)
+    for name, value in parts.items():
+        data.add_field(name, value)
+    return data
+
+
+def bearer(value: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {value}"}
+
+
+async def call(client: TestClient[Any, Any], **kwargs: Any) -> ClientResponse:
+    headers = {"Content-Type": SDP} | kwargs.pop("headers", {})
+    return await client.post(CALLS, data=OFFER, headers=headers, **kwargs)
+
+
+async def error_in(response: ClientResponse) -> dict[str, Any]:
+    text = await response.text()
+    assert "Traceback" not in text and ".py" not in text
+    error: dict[str, Any] = json.loads(text)["error"]
+    assert {"message", "type", "code", "param"} <= set(error)
+    return error
+
+
+async def test_a_bare_offer_opens_a_call(client: TestClient[Any, Any], phone: FakePhone) -> None:
+    response = await call(client)
+    assert response.status == 201
+    assert response.content_type == SDP
+    assert await response.text() == ANSWER
+    assert response.headers["Location"] == f"{CALLS}/call_0"
+    assert phone.sessions["call_0"] == {}
+
+
+async def test_a_form_brings_the_session_with_the_offer(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    session = {**SESSION, "umigame": {"mode": "cascade", "resume": "token"}}
+    response = await client.post(CALLS, data=form(sdp=OFFER, session=json.dumps(session)))
+    assert response.status == 201
+    assert phone.sessions["call_0"] == session
+    assert phone.resumed == ["token"]
+
+
+async def test_a_form_with_typed_parts_and_files_is_the_same(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    data = FormData()
+    data.add_field("sdp", OFFER, content_type=SDP)
+    data.add_field(
+        "session", json.dumps(SESSION), content_type="application/json", filename="session.json"
+    )
+    assert (await client.post(CALLS, data=data)).status == 201
+    assert phone.sessions["call_0"] == SESSION
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"", SDP, 400),
+        (b"hello", SDP, 400),
+        (b"\xff\xfe\x00", SDP, 400),
+        (b"v=0\r\n", SDP, 400),
+        (b"v=0" + b"a" * 300_000, SDP, 413),
+        (OFFER.encode(), "text/plain", 415),
+        (b"{}", "application/json", 415),
+        (b"", "", 415),
+        (b"junk", "multipart/form-data; boundary=x", 400),
+        (b"junk", "multipart/form-data", 400),
+        (b"--x\r\n\r\n\xff\r\n--x--\r\n", "multipart/form-data; boundary=x", 400),
+        (b"--x\r\n" + b"a" * 300_000, "multipart/form-data; boundary=x", 400),
+        (b"--x\r\nContent-Transfer-Encoding: odd\r\n\r\n", "multipart/form-data; boundary=x", 400),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="sdp"\r\n'
+            b"Content-Type: text/plain; charset=odd\r\n\r\nv=0\r\n--x--\r\n",
+            "multipart/form-data; boundary=x",
+            400,
+        ),
+    ],
+)
+async def test_junk_gets_a_clear_answer_and_opens_nothing(
+    client: TestClient[Any, Any], phone: FakePhone, body: bytes, content_type: str, status: int
+) -> None:
+    response = await client.post(CALLS, data=body, headers={"Content-Type": content_type})
+    assert response.status == status
+    assert (await error_in(response))["type"] == "invalid_request_error"
+    assert phone.sessions == {}
+
+
+async def test_a_body_that_is_not_what_it_is_encoded_as_is_refused(
+    client: TestClient[Any, Any],
+) -> None:
+    response = await call(client, headers={"Content-Encoding": "gzip"})
+    assert response.status == 400
+    await error_in(response)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"session": "{}"},
+        {"sdp": OFFER, "session": "{"},
+        {"sdp": OFFER, "session": "[]"},
+        {"sdp": OFFER, "session": "[" * 100_000},
+        {"sdp": OFFER, "session": '{"umigame": 1}'},
+        {"sdp": OFFER, "session": '{"umigame": {"resume": 1}}'},
+    ],
+)
+async def test_a_broken_session_is_refused(
+    client: TestClient[Any, Any], phone: FakePhone, parts: dict[str, str]
+) -> None:
+    response = await client.post(CALLS, data=form(**parts))
+    assert response.status == 400
+    await error_in(response)
+    assert phone.sessions == {}
+
+
+async def test_a_form_too_long_is_refused(client: TestClient[Any, Any]) -> None:
+    response = await client.post(CALLS, data=form(sdp=OFFER, session="a" * 300_000))
+    assert response.status == 413
+    await error_in(response)
+
+
+async def test_candidates_trickle_in(client: TestClient[Any, Any], phone: FakePhone) -> None:
+    location = (await call(client)).headers["Location"]
+    fragment = "a=ice-ufrag:same\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n"
+    headers = {"Content-Type": FRAGMENT}
+    response = await client.patch(location, data=fragment, headers=headers)
+    assert response.status == 204
+    assert phone.fragments == [fragment]
+    restart = await client.patch(location, data="a=ice-ufrag:new\r\n", headers=headers)
+    assert restart.status == 422
+    assert (await error_in(restart))["code"] == "ice_restart_unsupported"
+    wrong = await client.patch(location, data="{}", headers={"Content-Type": "application/json"})
+    assert wrong.status == 415
+
+
+@pytest.mark.parametrize(("method", "suffix"), [("POST", "/hangup"), ("DELETE", "")])
+async def test_hanging_up_ends_one_call_only(
+    client: TestClient[Any, Any], phone: FakePhone, method: str, suffix: str
+) -> None:
+    location = (await call(client)).headers["Location"]
+    await call(client)
+    assert (await client.request(method, location + suffix)).status == 204
+    assert list(phone.sessions) == ["call_1"]
+    again = await client.request(method, location + suffix)
+    assert again.status == 404
+    assert (await error_in(again))["code"] == "call_not_found"
+
+
+async def test_one_too_many_is_told_when_to_try_again(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    for _ in range(2):
+        assert (await call(client)).status == 201
+    response = await call(client)
+    assert response.status == 429
+    assert int(response.headers["Retry-After"]) >= 1
+    assert (await error_in(response))["hint"]
+    assert len(phone.sessions) == 2
+
+
+async def test_a_server_that_stops_says_so(client: TestClient[Any, Any], phone: FakePhone) -> None:
+    phone.drain()
+    response = await call(client)
+    assert response.status == 503 and "Retry-After" in response.headers
+
+
+async def test_a_dead_engine_makes_the_server_unready(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    assert (await client.get("/readyz")).status == 200
+    phone.broken = EngineError("The front-end died.")
+    ready = await client.get("/readyz")
+    assert ready.status == 503
+    assert (await ready.json())["reason"] == "The front-end died."
+    assert (await call(client)).status == 503
+    assert (await client.get("/healthz")).status == 200
+
+
+async def test_the_unforeseen_tells_the_caller_nothing_and_the_log_all(
+    client: TestClient[Any, Any], phone: FakePhone, caplog: pytest.LogCaptureFixture
+) -> None:
+    phone.broken = RuntimeError("the cable of rack 7")
+    response = await call(client)
+    assert response.status == 500
+    error = await error_in(response)
+    assert error["type"] == "server_error" and "rack 7" not in error["message"]
+    assert "rack 7" in caplog.text
+    phone.broken = None
+    assert (await call(client)).status == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nowhere", 404), ("GET", CALLS, 405), ("GET", "/../settings.py", 404)],
+)
+async def test_wrong_paths_answer_as_json(
+    client: TestClient[Any, Any], method: str, path: str, status: int
+) -> None:
+    response = await client.request(method, path)
+    assert response.status == status
+    await error_in(response)
+
+
+async def test_other_sites_and_rebound_names_open_nothing(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
+        response = await client.post(CALLS, data=form(sdp=OFFER), headers=headers)
+        assert response.status == 403
+        assert "operator" in (await error_in(response))["hint"]
+        assert "Access-Control-Allow-Origin" not in response.headers
+    assert phone.sessions == {}
+
+
+async def test_a_friendly_site_may_call_and_read_the_answer(client: TestClient[Any, Any]) -> None:
+    preflight = await client.options(
+        CALLS,
+        headers={
+            "Origin": FRIEND,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+    assert preflight.status == 204
+    assert preflight.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+    response = await call(client, headers={"Origin": FRIEND})
+    assert response.status == 201
+    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
+    assert "Location" in response.headers["Access-Control-Expose-Headers"]
+
+
+async def test_a_friendly_site_can_read_errors_too(locked: TestClient[Any, Any]) -> None:
+    response = await call(locked, headers={"Origin": FRIEND})
+    assert response.status == 401
+    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", CALLS),
+        ("PATCH", CALLS + "/call_0"),
+        ("DELETE", CALLS + "/call_0"),
+        ("POST", CALLS + "/call_0/hangup"),
+        ("POST", "/v1/realtime/client_secrets"),
+        ("GET", "/v1/realtime/ice-servers"),
+        ("GET", "/metrics"),
+    ],
+)
+async def test_a_secret_locks_everything_but_page_and_health(
+    locked: TestClient[Any, Any], phone: FakePhone, method: str, path: str
+) -> None:
+    phone.sessions["call_0"] = {}
+    for headers in ({}, bearer("guess"), bearer("ek_x.y.z")):
+        response = await locked.request(method, path, headers=headers)
+        assert response.status == 401
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert (await error_in(response))["code"] == "invalid_api_key"
+    assert list(phone.sessions) == ["call_0"]
+    for path in ("/", "/healthz", "/readyz"):
+        assert (await locked.get(path)).status == 200
+
+
+async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(
+    locked: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    asked = {"session": SESSION, "expires_after": {"anchor": "created_at", "seconds": 30}}
+    response = await locked.post("/v1/realtime/client_secrets", json=asked, headers=bearer(SECRET))
+    assert response.status == 200
+    assert response.headers["Cache-Control"] == "no-store"
+    secret = (await response.json())["value"]
+    assert (await call(locked, headers=bearer(secret))).status == 201
+    assert phone.sessions["call_0"] == SESSION
+    more = await locked.post("/v1/realtime/client_secrets", headers=bearer(secret))
+    assert more.status == 401
+    assert (await locked.get("/metrics", headers=bearer(secret))).status == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        "{",
+        '{"session": 1}',
+        '{"expires_after": 5}',
+        '{"expires_after": {"seconds": 9}}',
+        '{"expires_after": {"seconds": 1e99}}',
+        '{"expires_after": {"seconds": true}}',
+    ],
+)
+async def test_a_wrong_wish_for_a_bearer_is_refused(
+    client: TestClient[Any, Any], body: str
+) -> None:
+    response = await client.post("/v1/realtime/client_secrets", data=body)
+    assert response.status == 400
+    await error_in(response)
+
+
+async def test_the_page_learns_the_ice_servers(client: TestClient[Any, Any]) -> None:
+    response = await client.get("/v1/realtime/ice-servers")
+    assert await response.json() == {"ice_servers": [{"urls": ["stun:stun.example"]}]}
+
+
+async def test_prometheus_reads_calls_and_engine(client: TestClient[Any, Any]) -> None:
+    await call(client)
+    text = await (await client.get("/metrics")).text()
+    assert 'umigame_calls{state="live"} 1.0' in text
+    assert "umigame_engine_shed_frames_total 7.0" in text
+
+
+async def test_the_page_is_served_whole_and_locked_down(client: TestClient[Any, Any]) -> None:
+    page = await client.get("/")
+    assert page.content_type == "text/html"
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    assert page.headers["Permissions-Policy"].startswith("microphone=(self)")
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    for path in re.findall(r'(?:src|href)="(?!data:|https?:|#)/?([^"]+)"', await page.text()):
+        part = await client.get(f"/{path}")
+        assert part.status == 200, path
+        assert part.content_type != "application/octet-stream"
+
+
+async def test_the_page_is_sent_again_only_when_it_changed(client: TestClient[Any, Any]) -> None:
+    first = await client.get("/")
+    assert first.headers["Cache-Control"] == "no-cache"
+    again = await client.get("/", headers={"If-None-Match": first.headers["ETag"]})
+    assert again.status == 304 and await again.read() == b""

@@ -1,0 +1,71 @@
+import pytest
+
+from pipeline.events import OracleAsked, OracleText, Overload, ReplyEnded, ReplyStarted, ReplyWord
+from server.metrics import CallMeter, Metrics, sample_loop_lag
+
+
+def read(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"umigame_{name}", labels)
+
+
+def test_the_wait_for_a_models_first_text_is_told_by_model() -> None:
+    metrics = Metrics()
+    meter = CallMeter(metrics)
+    meter.see(OracleAsked(1, 1, "why", "small"), 10.0)
+    meter.see(OracleText(1, "Be", False, "small"), 10.4)
+    meter.see(OracleText(1, "cause", False, "small"), 11.0)
+    assert read(metrics, "llm_first_token_seconds_count", source="small") == 1
+    assert read(metrics, "llm_first_token_seconds_sum", source="small") == pytest.approx(0.4)
+
+
+def test_text_of_a_superseded_question_is_not_timed() -> None:
+    metrics = Metrics()
+    meter = CallMeter(metrics)
+    meter.see(OracleAsked(1, 1, "why", "small"), 10.0)
+    meter.see(OracleAsked(2, 1, "why not", "small"), 10.2)
+    meter.see(OracleText(1, "Be", False, "small"), 10.4)
+    assert read(metrics, "llm_first_token_seconds_count", source="small") is None
+
+
+@pytest.mark.parametrize(("reply_s", "kind", "seconds"), [(10.9, "lead", 0.5), (10.1, "lag", 0.3)])
+def test_an_oracle_leads_or_lags_its_reply(reply_s: float, kind: str, seconds: float) -> None:
+    metrics = Metrics()
+    meter = CallMeter(metrics)
+    events = [
+        (OracleAsked(1, 1, "why", "small"), 10.0),
+        (OracleText(1, "Because", False, "small"), 10.4),
+        (ReplyStarted(1, 1, 0.2), reply_s),
+    ]
+    for event, at_s in sorted(events, key=lambda each: each[1]):
+        meter.see(event, at_s)
+    meter.see(ReplyWord(1, "Because", 1), 11.0)
+    meter.see(ReplyWord(1, " so", 1), 11.2)
+    assert read(metrics, f"oracle_{kind}_seconds_sum") == pytest.approx(seconds)
+    counts = [read(metrics, f"oracle_{each}_seconds_count") for each in ("lead", "lag")]
+    assert sum(count or 0 for count in counts) == 1
+    assert read(metrics, "response_seconds_sum") == pytest.approx(0.2)
+
+
+def test_drops_and_cut_replies_are_counted() -> None:
+    metrics = Metrics()
+    meter = CallMeter(metrics)
+    meter.see(Overload("playout", 3), 1)
+    meter.see(ReplyEnded(1, "Be", True, 0.1), 2)
+    assert read(metrics, "late_frames_total", where="playout") == 3
+    assert read(metrics, "replies_total", cut="yes") == 1
+
+
+def test_a_stages_work_is_timed_under_its_name() -> None:
+    metrics = Metrics()
+    with metrics("decode").span():
+        pass
+    assert read(metrics, "stage_seconds_count", stage="decode") == 1
+
+
+async def test_a_loop_held_up_shows_as_lag() -> None:
+    metrics = Metrics()
+    asked = iter([0.0, 0.1, 1.0, 1.35])  # before and after each nap; the second is 250 ms late
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await sample_loop_lag(metrics, lambda: next(asked))
+    assert read(metrics, "loop_lag_seconds_count") == 2
+    assert read(metrics, "loop_lag_seconds_sum") == pytest.approx(0.25)
