@@ -14,8 +14,8 @@ When their turn is over
     input_audio_buffer.committed, conversation.item.added, conversation.item.done
     conversation.item.input_audio_transcription.delta      never takes anything back
     conversation.item.input_audio_transcription.completed, or .failed if the STT went down
-or, when it was no speech after all
-    input_audio_buffer.cleared, conversation.item.deleted
+or, when it was no speech after all, or nothing to answer ("mm-hm"), which may be found late
+    input_audio_buffer.cleared (unless committed), conversation.item.deleted
 
 For what was typed
     conversation.item.added, conversation.item.done        with input_text
@@ -34,9 +34,10 @@ When it is cut off: the same with status incomplete, and in the end
 
 At any time
     session.updated                            what is in force, not what was asked for
-    error                                      a client's event could not be used
+    error                                      an event of the client could not be used (with its
+                                               event_id), or the call ends for a reason
     umigame.oracle {epoch, source, prompt, text, final}    the whole answer so far
-    umigame.timeline {entries: [{at_s, kind, epoch, fate, words}]}
+    umigame.timeline {entries: [{at_s, type, ...}]}        what happened when: timeline.py
     umigame.latency {rtt_ms, jitter_ms, server_ms, response_ms, concealed_pct, relayed}
                                                response_ms once a reply, null else
     umigame.queue {position, eta_s}

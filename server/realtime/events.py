@@ -86,9 +86,10 @@ class RealtimeEvents:
         """Position 1 is served next, 0 waits no longer."""
         return self._event("umigame.queue", position=position, eta_s=eta_s)
 
-    def error(self, error: UmigameError) -> JsonObject:
-        """What went wrong, as HTTP tells it too; of a RequestError, in which of their events."""
-        event_id = error.event_id if isinstance(error, RequestError) else None
+    def error(self, error: UmigameError, event_id: str | None = None) -> JsonObject:
+        """What went wrong, as HTTP tells it too; `event_id` is the client's that led to it."""
+        if isinstance(error, RequestError):
+            event_id = error.event_id or event_id
         return self._event("error", error=describe(error).body["error"] | {"event_id": event_id})
 
     def _told(self, event: Event, at_s: float) -> list[JsonObject]:

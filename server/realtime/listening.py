@@ -11,8 +11,8 @@ from pipeline.events import Typed
 from pipeline.types import SpeechEvent, SpeechKind, Transcript
 from server.realtime.writer import JsonObject, Writer
 
-MOST_OPEN = 16
-"""Utterances that may wait for their final transcript; the oldest is forgotten then."""
+MOST_RECENT = 16
+"""Utterances that can still get their final transcript or be retracted; then they are forgotten."""
 
 
 @dataclass(slots=True)
@@ -20,6 +20,8 @@ class _Utterance:
     item_id: str
     speaking: bool = False
     committed: bool = False
+    settled: bool = False
+    """Its transcript is final, or will never be."""
     latest: str = ""
     stable: str = ""
     """The words in front that the last two partials agree on."""
@@ -30,30 +32,29 @@ class _Utterance:
 class Listening:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._open: OrderedDict[int, _Utterance] = OrderedDict()
+        self._recent: OrderedDict[int, _Utterance] = OrderedDict()
 
     def speech(self, event: SpeechEvent) -> list[JsonObject]:
         at_ms = round(event.at_s * 1000)
         if event.kind is SpeechKind.STARTED:
             return self._started(self._utterance(event.utterance), at_ms)
-        utterance = self._open.get(event.utterance)
+        utterance = self._recent.get(event.utterance)
         if utterance is None:
             return []
         stopped = self._stopped(utterance, at_ms)
         if event.kind is SpeechKind.TURN_ENDED:
             return stopped + self._commit(utterance)
         if event.kind is SpeechKind.RETRACTED:
-            del self._open[event.utterance]
+            del self._recent[event.utterance]
             return stopped + self._withdraw(utterance)
         return stopped
 
     def heard(self, transcript: Transcript) -> list[JsonObject]:
         """A transcript of an utterance that was retracted, or never began, is not told."""
-        utterance = self._open.get(transcript.utterance)
-        if utterance is None:
+        utterance = self._recent.get(transcript.utterance)
+        if utterance is None or utterance.settled:
             return []
         if transcript.final and utterance.committed:
-            del self._open[transcript.utterance]
             return self._completed(utterance, transcript)
         if transcript.text == utterance.latest:
             return []
@@ -71,20 +72,18 @@ class Listening:
 
     def failed(self, message: str) -> list[JsonObject]:
         """The STT went down: no turn that is over will get its transcript."""
-        waiting = [number for number, each in self._open.items() if each.committed]
-        return [
-            self._transcription(
-                self._open.pop(number), "failed", error={"type": "stt_error", "message": message}
-            )
-            for number in waiting
-        ]
+        waiting = [each for each in self._recent.values() if each.committed and not each.settled]
+        for each in waiting:
+            each.settled = True
+        error = {"type": "stt_error", "message": message}
+        return [self._transcription(each, "failed", error=error) for each in waiting]
 
     def _utterance(self, number: int) -> _Utterance:
-        if number not in self._open:
-            self._open[number] = _Utterance(self._writer.new_id("item"))
-            if len(self._open) > MOST_OPEN:
-                self._open.popitem(last=False)
-        return self._open[number]
+        if number not in self._recent:
+            self._recent[number] = _Utterance(self._writer.new_id("item"))
+            if len(self._recent) > MOST_RECENT:
+                self._recent.popitem(last=False)
+        return self._recent[number]
 
     def _started(self, utterance: _Utterance, at_ms: int) -> list[JsonObject]:
         utterance.speaking = True
@@ -136,6 +135,7 @@ class Listening:
         return [self._transcription(utterance, "delta", delta=grown)]
 
     def _completed(self, utterance: _Utterance, final: Transcript) -> list[JsonObject]:
+        utterance.settled = True
         seconds = round(max(0.0, final.end_s - final.start_s), 3)
         return [
             *self._grow(utterance, final.text),

@@ -172,10 +172,11 @@ def test_who_waits_is_told_their_place() -> None:
 def test_an_error_says_whose_fault_it_is(error: UmigameError, kind: str, code: str) -> None:
     told = validated(call().error(error)).error
     assert (told.type, told.code, told.event_id) == (kind, code, None)
+    assert call().error(error, "evt_9")["error"]["event_id"] == "evt_9"
 
 
 def test_an_error_names_the_clients_event_and_what_to_do() -> None:
     error = RequestError("No such.", hint="Do this.", param="item.role", event_id="evt_client")
-    told = validated(call().error(error)).error
+    told = validated(call().error(error, "evt_other")).error
     assert (told.message, told.hint) == ("No such.", "Do this.")
     assert (told.param, told.event_id) == ("item.role", "evt_client")

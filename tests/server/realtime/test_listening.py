@@ -1,8 +1,10 @@
 from itertools import count
 
+import pytest
+
 from pipeline.events import Typed
 from pipeline.types import SpeechEvent, SpeechKind, Transcript
-from server.realtime.listening import MOST_OPEN, Listening
+from server.realtime.listening import MOST_RECENT, Listening
 from server.realtime.writer import JsonObject, Writer
 from tests.fakes.openai_client import check, validated
 
@@ -119,10 +121,13 @@ def test_a_false_alarm_is_withdrawn_and_its_transcript_never_told() -> None:
     assert again[0]["item_id"] != began[0]["item_id"]
 
 
-def test_a_turn_that_is_retracted_after_its_end_takes_its_item_away() -> None:
+@pytest.mark.parametrize("transcribed", [False, True])
+def test_a_turn_that_is_retracted_after_its_end_takes_its_item_away(transcribed: bool) -> None:
     user = listening()
     speech(user, STARTED)
     added = speech(user, ENDED)
+    if transcribed:
+        heard(user, "mm-hm", final=True)
     gone = speech(user, RETRACTED)
     assert check(gone) == ["conversation.item.deleted"]
     assert gone[0]["item_id"] == added[1]["item_id"]
@@ -162,15 +167,16 @@ def test_turns_without_a_transcript_are_told_so_when_the_stt_dies() -> None:
     assert check(failed) == [f"{TRANSCRIPTION}.failed"]
     assert failed[0]["error"]["message"] == "The STT stopped."
     assert heard(user, "late", final=True) == []
+    assert user.failed("It stopped again.") == []
     assert heard(user, "still", utterance=2) != []
 
 
 def test_a_dead_stt_leaves_no_heap_of_waiting_turns() -> None:
     user = listening()
-    for utterance in range(3 * MOST_OPEN):
+    for utterance in range(3 * MOST_RECENT):
         speech(user, STARTED, utterance=utterance)
         speech(user, ENDED, utterance=utterance)
-    assert len(user.failed("gone")) == MOST_OPEN
+    assert len(user.failed("gone")) == MOST_RECENT
 
 
 def test_a_typed_line_is_an_item_at_once_under_its_writers_name() -> None:
