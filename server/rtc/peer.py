@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import av
 from aiortc import (
@@ -55,7 +56,6 @@ class IceConfig:
     relay_only: bool = False
     loopback: bool = False
     """Offer 127.0.0.1 too; done anyway where there is no other address."""
-    connect_timeout_s: float = 10.0
 
 
 class PacketTrack(MediaStreamTrack):
@@ -67,7 +67,7 @@ class PacketTrack(MediaStreamTrack):
         super().__init__()
         self._packets = packets
 
-    async def recv(self) -> av.Packet:
+    async def recv(self) -> "av.Packet[Any]":
         try:
             packet = await self._packets.receive()
         except ChannelClosed:
@@ -100,8 +100,7 @@ class Peer:
         self._events = EventSender()
         self._timeline = RtpTimeline()
         self._nacks = Channel[tuple[int, list[int]]](f"{name} nacks", 16, Full.DROP_OLDEST)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._path: seam.IcePath | None = None
+        self._nacking: asyncio.Task[None] | None = None
         self._offer: sdp.Offer | None = None
         self._connection = RTCPeerConnection(_configuration(self._ice))
         self._connection.on("connectionstatechange", self._on_state)
@@ -109,6 +108,11 @@ class Peer:
         self._audio = self._connection.addTransceiver(PacketTrack(self.to_send))
         _speak_opus_only(self._audio)
         seam.RtpTap(self._audio.receiver, self._on_rtp)
+        self._path = seam.IcePath(
+            self._audio.receiver.transport.transport,
+            loopback=self._ice.loopback,
+            relay_only=self._ice.relay_only,
+        )
 
     async def answer(self, offer_sdp: str) -> str:
         """The answer to a browser's offer; candidates of ours are all in it.
@@ -167,39 +171,27 @@ class Peer:
 
     def heard_at_s(self) -> float:
         """Loop time at which anything last came: media, events or consent checks."""
-        return self._path.heard_at_s if self._path else 0.0
+        return self._path.heard_at_s
 
     def relayed(self) -> bool | None:
         """Whether media goes through a TURN server; None until connected."""
-        return self._path.relayed if self._path else None
+        return self._path.relayed
 
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. A second call does nothing more."""
         self._end("closed by us")
         await self._connection.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._nacking is not None:
+            await self._nacking
 
     async def _gather(self) -> None:
         """Collect our candidates, then look for a path in the background."""
-        ice = self._audio.receiver.transport.transport
-        self._path = seam.IcePath(ice, loopback=self._ice.loopback, relay_only=self._ice.relay_only)
         await self._connection.setLocalDescription()
-        self._tasks = [
-            asyncio.create_task(self._send_nacks(), name=f"{self.name} nacks"),
-            asyncio.create_task(self._watch_connect(), name=f"{self.name} connect"),
-        ]
+        self._nacking = asyncio.create_task(self._send_nacks(), name=f"{self.name} nacks")
 
     async def _send_nacks(self) -> None:
         async for ssrc, sequences in self._nacks:
             await seam.send_nack(self._audio.receiver, ssrc, sequences)
-
-    async def _watch_connect(self) -> None:
-        timeout_s = self._ice.connect_timeout_s
-        await asyncio.wait({self.connected, self.closed}, timeout=timeout_s)
-        if not self.connected.done():
-            self._end(f"no network path was found within {timeout_s:g} s")
 
     def _on_rtp(self, packet: RtpPacket) -> None:
         self.received.offer(
@@ -254,10 +246,11 @@ def _configuration(ice: IceConfig) -> RTCConfiguration:
     return RTCConfiguration(
         iceServers=[RTCIceServer(list(s.urls), s.username, s.credential) for s in ice.servers],
         iceTransportPolicy=RTCIceTransportPolicy("relay" if ice.relay_only else "all"),
-        bundlePolicy=RTCBundlePolicy.BALANCED,
+        bundlePolicy=RTCBundlePolicy.MAX_BUNDLE,
     )
 
 
 def _speak_opus_only(audio: RTCRtpTransceiver) -> None:
-    codecs = RTCRtpReceiver.getCapabilities("audio").codecs
-    audio.setCodecPreferences([c for c in codecs if c.mimeType == "audio/opus"])
+    capabilities = RTCRtpReceiver.getCapabilities("audio")
+    assert capabilities is not None
+    audio.setCodecPreferences([c for c in capabilities.codecs if c.mimeType == "audio/opus"])

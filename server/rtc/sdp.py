@@ -7,7 +7,7 @@ becomes an InputError that says what.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aiortc import RTCIceCandidate
+from aiortc import RTCIceCandidate, RTCIceParameters
 from aiortc.rtcrtpparameters import RTCRtcpFeedback
 from aiortc.sdp import (
     GroupDescription,
@@ -30,7 +30,7 @@ class IceRestartUnsupported(InputError):
     def __init__(self) -> None:
         super().__init__(
             "ICE cannot be restarted on this call.",
-            hint="Make a new call with the token of the umigame.session event: it resumes this one.",
+            hint="Make a new call with the token of umigame.session: it resumes this one.",
         )
 
 
@@ -75,15 +75,17 @@ def parse_offer(text: str) -> Offer:
     _check_transport(session, kept)
     for media in kept:
         media.ice_candidates = _usable(media.ice_candidates)
+        media.host = None  # candidates say where the browser is
     rejected = tuple(
         Rejected(index, m.kind, m.profile, str(m.fmt[0]), m.rtp.muxId)
         for index, m in enumerate(session.media)
         if m not in kept
     )
     session.media = kept
-    session.group = [_bundle(kept)]
-    first = kept[0]
-    return Offer(str(session), first.rtp.muxId, str(first.ice.usernameFragment), rejected)
+    # Audio first, wherever its m-line is: aiortc carries all on the first one's transport.
+    mids = [m.rtp.muxId for m in sorted(kept, key=lambda m: m is not audio)]
+    session.group = [GroupDescription("BUNDLE", [*mids])]
+    return Offer(str(session), mids[0], _ufrag(audio), rejected)
 
 
 def finish_answer(text: str, offer: Offer) -> str:
@@ -94,7 +96,7 @@ def finish_answer(text: str, offer: Offer) -> str:
         media.direction = "inactive"
         media.host = "0.0.0.0"  # noqa: S104 (an address in SDP, not one to bind)
         media.rtp.muxId = each.mid
-        media.ice = type(session.media[0].ice)()
+        media.ice = RTCIceParameters()
         session.media.insert(each.index, media)
     return str(session)
 
@@ -154,7 +156,7 @@ def _check_audio(audio: MediaDescription) -> None:
 
 def _check_transport(session: SessionDescription, kept: list[MediaDescription]) -> None:
     for media in kept:
-        if not media.ice.usernameFragment or not media.ice.password:
+        if not (media.ice and media.ice.usernameFragment and media.ice.password):
             raise InputError("The offer has no ICE user name or password.")
         if media.dtls is None or not media.dtls.fingerprints:
             raise InputError("The offer has no DTLS fingerprint or setup role.")
@@ -180,8 +182,8 @@ def _usable(candidates: Iterable[RTCIceCandidate]) -> list[RTCIceCandidate]:
     return [c for c in candidates if c.protocol.lower() == "udp" and not c.ip.endswith(".local")]
 
 
-def _bundle(media: list[MediaDescription]) -> GroupDescription:
-    return GroupDescription("BUNDLE", [m.rtp.muxId for m in media])
+def _ufrag(media: MediaDescription) -> str:
+    return (media.ice and media.ice.usernameFragment) or ""
 
 
 def _with_recovery(text: str) -> SessionDescription:

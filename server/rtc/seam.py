@@ -14,7 +14,7 @@ What stock aiortc has no public way for, and why we need it:
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import aioice.ice
 import aiortc.rtcrtpreceiver
@@ -72,7 +72,8 @@ def _has(home: Any, path: str) -> bool:
         owner = reduce(getattr, owners, home)
     except AttributeError:
         return False
-    return hasattr(owner, name) or name in owner.__init__.__code__.co_names
+    constructor = getattr(owner.__init__, "__code__", None)
+    return hasattr(owner, name) or (constructor is not None and name in constructor.co_names)
 
 
 check()
@@ -86,7 +87,7 @@ class RtpTap:
     """
 
     def __init__(self, receiver: RTCRtpReceiver, put: Callable[[RtpPacket], None]) -> None:
-        self._receiver: Any = receiver
+        self._receiver = cast(Any, receiver)
         self._put = put
         self._idle_decoder = True
         self._receiver._handle_rtp_packet = self._handle
@@ -127,7 +128,7 @@ class IcePath:
     def __init__(self, transport: RTCIceTransport, *, loopback: bool, relay_only: bool) -> None:
         self.heard_at_s = asyncio.get_running_loop().time()
         """Loop time of the newest datagram from the peer, consent checks included."""
-        self._connection: Any = transport._connection
+        self._connection = cast(Any, transport._connection)
         self._loopback = loopback
         self._relay_only = relay_only
         self._gather_stock = self._connection.get_component_candidates
@@ -141,8 +142,8 @@ class IcePath:
             return None
         return "relay" in (pair.local_candidate.type, pair.remote_candidate.type)
 
-    async def _gather(self, component: int, addresses: list[str], timeout: float = 5) -> Any:
-        """As aioice does, but never long, and over loopback where that is wanted or all there is."""
+    async def _gather(self, component: int, addresses: list[str]) -> Any:
+        """As aioice does, but never long; over loopback too if wanted, or if it is all there is."""
         if not self._relay_only and (self._loopback or not addresses):
             addresses = [*addresses, "127.0.0.1"]
         wait_s = STUN_WAIT_S if self._connection.turn_server is None else RELAY_WAIT_S

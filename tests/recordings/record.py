@@ -16,7 +16,7 @@ import soxr
 from aiohttp import web
 from piper import PiperVoice
 
-from pipeline.audio.rtpdump import write_rtpdump
+from pipeline.audio import rtpdump
 from pipeline.types import OpusPacket, Pcm
 from server.rtc.peer import IceConfig, Peer
 from server.weights import Weights
@@ -131,7 +131,7 @@ async def main(names: list[str]) -> None:
             write_wav(wav, pcm, recording.rate_hz, recording.channels)
             packets = await listen(wav, len(pcm) / recording.rate_hz, recording)
         dump = HERE / f"{name}.rtpdump"
-        write_rtpdump(dump, packets)
+        rtpdump.write(dump, packets)
         (HERE / f"{name}.txt").write_text(recording.text + "\n")
         print(f"{name}: {len(packets)} packets, {dump.stat().st_size} bytes")
 
