@@ -8,7 +8,7 @@ import re
 # A sentence ends before a space, so that "3.5" goes on; after a title or an initial it does not.
 _END = re.compile(
     r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Z])[.!?…]+[\"”')\]]*(?=\s)"
-    r"|[。！？]|(?<=\S)\n"
+    r"|[。！？]|(?<=[^\s.!?…\"”')\]])\n"
 )
 _MARKUP = str.maketrans("", "", "*`")
 

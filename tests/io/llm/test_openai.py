@@ -1,0 +1,83 @@
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from pipeline.errors import ServiceError
+from pipeline.llm.openai import OpenAIModel, list_models
+from pipeline.types import Message
+from tests.fakes.openai_server import FakeOpenAI, serving
+
+QUESTION = [Message("system", "Be brief."), Message("user", "What is the capital of France?")]
+
+
+def model_for(fake: FakeOpenAI, **options: float) -> OpenAIModel:
+    return OpenAIModel(
+        "fake", api_key="sk-secret", base_url=fake.base_url, temperature=0.0, **options
+    )
+
+
+async def answer(model: OpenAIModel) -> list[str]:
+    try:
+        return [piece async for piece in model.stream(QUESTION)]
+    finally:
+        await model.close()
+
+
+async def test_an_answer_comes_in_pieces_with_its_spaces() -> None:
+    async with serving(FakeOpenAI()) as fake:
+        assert await answer(model_for(fake)) == ["The", " capital", " is", " Paris", "."]
+        sent = fake.requests[0]
+    assert sent["stream"] and sent["max_tokens"] == 100 and sent["temperature"] == 0.0
+    assert sent["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is the capital of France?"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("401", "refuses the key"),
+        ("404", "does not know the model"),
+        ("429", "asked too often"),
+        ("quota", "no credit left"),
+        ("500", "HTTP status 500"),
+        ("reset", "cannot be reached"),
+    ],
+)
+async def test_each_fault_is_told_for_what_it_is_and_without_the_key(fault: str, says: str) -> None:
+    async with serving(FakeOpenAI(script=[fault])) as fake:
+        with pytest.raises(ServiceError, match=says) as caught:
+            await answer(model_for(fake))
+    assert caught.value.service == "llm"
+    assert "secret" not in str(caught.value)
+    assert caught.value.retry_after_s == (7.0 if fault == "429" else 0.0)
+    assert len(fake.requests) == 1, "the client must not retry by itself"
+
+
+@pytest.mark.parametrize("fault", ["silence", "stall"])
+async def test_a_server_that_falls_silent_is_given_up(fault: str) -> None:
+    async with serving(FakeOpenAI(script=[fault])) as fake:
+        with pytest.raises(ServiceError, match="did not answer in time"):
+            await answer(model_for(fake, read_s=0.2))
+
+
+async def test_a_dead_server_is_told_from_a_slow_one() -> None:
+    async with serving(FakeOpenAI()) as fake:
+        model = model_for(fake)
+    with pytest.raises(ServiceError, match="cannot be reached") as caught:
+        await answer(model)
+    assert "base_url" in caught.value.hint
+    assert await list_models(fake.base_url) == []
+
+
+async def test_closing_the_generator_closes_the_connection() -> None:
+    async with serving(FakeOpenAI(script=["endless"])) as fake:
+        model = model_for(fake)
+        async with aclosing(model.stream(QUESTION)) as pieces:
+            assert await anext(pieces) == "The"
+            assert fake.streaming == 1
+        async with asyncio.timeout(2):
+            await fake.idle.wait()
+        await model.close()
