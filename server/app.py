@@ -130,17 +130,19 @@ def stop_signal() -> asyncio.Event:
 
 def bind(server: ServerSettings) -> Socket:
     """Claim the port, before anything slow is started. Raises ConfigError if it is taken."""
-    try:
-        found = getaddrinfo(server.host, server.port, type=SOCK_STREAM, flags=AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        socket = Socket(family, kind, protocol)
-        socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
-        socket.bind(address)
-    except OSError as error:
-        raise ConfigError(
-            f"Cannot listen on {server.host} port {server.port}: {error.strerror}.",
-            hint="Choose another with --port or --host.",
-        ) from error
+    with contextlib.ExitStack() as undo:
+        try:
+            found = getaddrinfo(server.host, server.port, type=SOCK_STREAM, flags=AI_PASSIVE)
+            family, kind, protocol, _, address = found[0]
+            socket = undo.enter_context(Socket(family, kind, protocol))
+            socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+            socket.bind(address)
+        except OSError as error:
+            raise ConfigError(
+                f"Cannot listen on {server.host} port {server.port}: {error.strerror}.",
+                hint="Choose another with --port or --host.",
+            ) from error
+        undo.pop_all()
     return socket
 
 

@@ -15,11 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.errors import ConfigError, UmigameError
+from server.settings import load
 
 if TYPE_CHECKING:
     from server.app import Choice
 
-app = typer.Typer(
+command = typer.Typer(
     name="umigame", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 
@@ -27,12 +28,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
 
 
-@app.callback()
+@command.callback()
 def umigame() -> None:
     """A self-hosted real-time voice server: answers at once, and knows things."""
 
 
-@app.command()
+@command.command()
 def serve(
     config: Config = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
@@ -46,18 +47,6 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Run the server and its page."""
-    import uvloop
-
-    from server.app import serve as run
-    from server.build import start
-    from server.settings import load
-
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    # It logs every malformed request with its traceback; errors of ours are guard.py's to log.
-    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     flags = {
         "server": _given(host=host, port=port, front_end=front_end),
         "session": _given(stt=stt, mode=mode),
@@ -65,9 +54,22 @@ def serve(
         "limits": _given(calls=max_calls),
     }
     settings = load(config, flags)
-    tell = print_json if as_json else print_summary
+    log_to_stderr(logging.INFO if verbose else logging.WARNING)
+
+    import uvloop
+
+    from server import app, build
+
+    serving = app.serve(settings, build.start, print_json if as_json else print_summary)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, start, tell))
+        runner.run(serving)
+
+
+def log_to_stderr(level: int) -> None:
+    """Ours and others' log lines."""
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # It logs every malformed request with its traceback; errors of ours are guard.py's to log.
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 def _given(**flags: Any) -> dict[str, Any]:
@@ -86,13 +88,13 @@ def print_summary(url: str, choices: "Sequence[Choice]") -> None:
 
 def print_json(url: str, choices: "Sequence[Choice]") -> None:
     """The same on one line."""
-    print(json.dumps({"url": url, "choices": [asdict(each) for each in choices]}), flush=True)  # noqa: T201
+    typer.echo(json.dumps({"url": url, "choices": [asdict(each) for each in choices]}))
 
 
 def main() -> None:
     """Run the command line. What we raise on purpose becomes a line or two, not a traceback."""
     try:
-        app()
+        command()
     except* UmigameError as group:
         sys.exit(report(first_of(group)))
     except* KeyboardInterrupt:

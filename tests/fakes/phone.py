@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipeline.engine.face import EngineLoad
 from pipeline.errors import EngineError, InputError
 from server.admission import Admission
 from server.app import Choice
@@ -53,6 +54,9 @@ class FakePhone:
         self._find(call_id)
         self.admission.leave(call_id, 0)
         del self.sessions[call_id]
+
+    def load(self) -> EngineLoad:
+        return EngineLoad(live=len(self.sessions), step_p95_s=0.004, shed=7)
 
     def not_ready(self) -> str:
         return self.broken.message if isinstance(self.broken, EngineError) else ""

@@ -9,7 +9,6 @@ import pytest
 from aiohttp import ClientResponse, FormData
 from aiohttp.test_utils import TestClient, TestServer
 
-from pipeline.engine.face import EngineLoad
 from pipeline.errors import EngineError
 from server.app import build_app
 from server.metrics import Metrics
@@ -34,7 +33,7 @@ def settings_with(**server: Any) -> Settings:
 
 async def connect(phone: FakePhone, settings: Settings) -> TestClient[Any, Any]:
     metrics = Metrics()
-    metrics.watch(phone.admission, lambda: EngineLoad(live=1, step_p95_s=0.004, shed=7))
+    metrics.watch(phone.admission, phone.load)
     app = build_app(settings, phone, metrics, Page(read_page()))
     client = TestClient(TestServer(app))
     await client.start_server()

@@ -1,0 +1,63 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import ConfigError, EngineError, UmigameError
+from server import cli
+from server.app import Choice
+
+CHOICES = [Choice("STT", "moonshine [tiny]", "no key is set"), Choice("LLM", "gpt-4.1", "a key is")]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int | str | None:
+    monkeypatch.setattr("sys.argv", ["umigame", *argv])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return caught.value.code
+
+
+def test_a_wrong_setting_is_told_in_words_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[server]\nprot = 1\n")
+    assert run(monkeypatch, "serve", "--config", str(file)) == 2
+    out, err = capsys.readouterr()
+    assert "server.prot is not a setting" in err.replace("\n", "")
+    assert "Did you mean port?" in err
+    assert "Traceback" not in err and not out
+
+
+def test_a_flag_beyond_its_range_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "serve", "--max-calls", "0") == 2
+    assert "Command line: limits.calls" in capsys.readouterr().err
+
+
+def test_an_error_inside_a_group_of_tasks_is_still_told_plainly(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    inner = ExceptionGroup("inner", [EngineError("The front-end died.", hint="See the log.")])
+    group: BaseExceptionGroup[UmigameError] = BaseExceptionGroup("outer", [inner])
+    assert cli.report(cli.first_of(group)) == 1
+    assert capsys.readouterr().err == "umigame: The front-end died.\nSee the log.\n"
+    assert cli.report(ConfigError("No key.")) == 2
+
+
+def test_the_summary_tells_what_was_chosen_why_and_where_to_go(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cli.print_summary("http://localhost:8998/", CHOICES)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].rstrip().split("  ") == ["STT", "moonshine [tiny]", "no key is set"]
+    assert "http://localhost:8998/" in lines[-1]
+
+
+def test_programs_get_the_summary_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.print_json("http://localhost:8998/", CHOICES)
+    told = json.loads(capsys.readouterr().out)
+    assert told["url"] == "http://localhost:8998/"
+    assert told["choices"][1] == {"part": "LLM", "name": "gpt-4.1", "why": "a key is"}
