@@ -22,6 +22,8 @@ class Framer:
         if self._skip:
             taken = min(self._skip, len(frame.pcm))
             self._skip -= taken
+            if taken == len(frame.pcm):
+                return []
             frame = _part(frame, taken, len(frame.pcm))
         if not self._waiting and len(frame.pcm) == self._frame_samples:
             return [frame]

@@ -47,6 +47,7 @@ class Playout:
         self._hard = max(int(BACKLOG_S * rate_hz), 2 * frame_samples)
         self._queue: deque[AudioFrame] = deque()
         self._pace = Pace(rate_hz)
+        self._dry = True
         self._sent_pts = 0
         self._played = self._filled = self._dropped_silent = self._dropped_speech = 0
 
@@ -63,15 +64,19 @@ class Playout:
     def deadline(self) -> float:
         if not self._pace.started:
             return 0.0
-        return self._pace.when(self._block - self._packet if self._queue else -self._slack)
+        return self._pace.when(self._block - self._packet if self._queue else self._floor())
 
     def poll(self, now: float) -> list[AudioFrame]:
         self._begin(now)
         if self._queue:
             return self._send(now)
-        if self._pace.ahead(now) > -self._slack:
+        if self._pace.ahead(now) > self._floor():
             return []
+        # The time waited for the block is lost: a burst to catch up would only fill the
+        # listener's buffer.
+        self._pace.slip(now, self._packet)
         self._pace.advance(self._packet)
+        self._dry = True
         self._filled += 1
         pcm = silence(self._packet)
         return [AudioFrame(pcm, self._rate_hz, self._sent_pts, now, concealed=len(pcm))]
@@ -82,9 +87,12 @@ class Playout:
         return self._sent_pts
 
     def _begin(self, now: float) -> None:
-        # Lost time is not caught up with: a burst would only fill the listener's buffer.
-        self._pace.start(now - SLACK_S)
+        self._pace.start(now - self._packet / self._rate_hz)
         self._pace.slip(now, self._slack)
+
+    def _floor(self) -> int:
+        """How far behind real time silence is due: no slack for a block that is late already."""
+        return -self._packet if self._dry else -self._slack
 
     def _packets(self, block: AudioFrame) -> list[AudioFrame]:
         size = self._packet
@@ -106,6 +114,7 @@ class Playout:
             self._pace.advance(self._packet)
             self._sent_pts = frame.pts + self._packet
             self._played += 1
+            self._dry = False
             sent.append(frame)
         return sent
 

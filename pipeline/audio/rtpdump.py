@@ -26,7 +26,7 @@ def read_rtpdump(path: Path) -> Iterator[OpusPacket]:
     """
     data = path.read_bytes()
     at = data.find(b"\n") + 1 + _FILE.size
-    if not data.startswith(_MAGIC) or at > len(data):
+    if not data.startswith(_MAGIC) or b"\n" not in data or at > len(data):
         raise InputError(
             f"{path} is not an rtpdump file.", hint='Such a file begins with "#!rtpplay1.0".'
         )
