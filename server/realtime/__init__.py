@@ -44,6 +44,6 @@ At any time
     umigame.service {service, up, message}
     umigame.overload {where, frames}
 
-An item's `added` comes before anything else about it, but for the two that announce it while
-its words are still being said: speech_started and umigame.partial.
+An item's `added` comes before anything else about it, but for input_audio_buffer.* and
+umigame.partial, which announce it while its words are still being said.
 """
