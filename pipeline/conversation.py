@@ -122,9 +122,9 @@ class Conversation:
         self.note(Heard(transcript))
         self.oracle.inbox.offer(transcript)
 
-    def wrote(self, text: str) -> None:
+    def wrote(self, text: str, item_id: str = "") -> None:
         """The user wrote `text`; it is answered when they ask for it."""
-        self._written = Typed(text, self.next_utterance())
+        self._written = Typed(text, self.next_utterance(), item_id)
         self._history.heard(self._written.utterance, text)
         self.note(self._written)
 

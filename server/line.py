@@ -56,10 +56,13 @@ class Line:
     async def read(self, peer: Peer) -> None:
         """Do what `peer` asks until its channel ends. What cannot be done is told to it alone."""
         async for message in peer.commands:
+            command: Command | None = None
             try:
-                self._obey(peer, read_command(message))
+                command = read_command(message)
+                self._obey(peer, command)
             except UmigameError as error:
-                self._send(peer, self._realtime.error(error))
+                event_id = command.event_id if command else None
+                self._send(peer, self._realtime.error(error, event_id))
 
     def tell_place(self, peer: Peer, place: Place) -> None:
         """Where the call stands in the queue; position 0 ends the waiting."""
@@ -77,7 +80,7 @@ class Line:
                 )
                 self._reconfigure(conversation, request)
             case CreateItem():
-                conversation.wrote(command.text)
+                conversation.wrote(command.text, command.item.id or "")
             case CreateResponse():
                 conversation.answer_now()
             case CancelResponse():

@@ -32,7 +32,6 @@ class UpdateSession:
 class ResponseOptions:
     """What a response may choose for itself; the session holds all else."""
 
-    instructions: str | None = None
     conversation: Literal["auto"] | None = None
     output_modalities: tuple[Literal["audio"]] | None = None
     metadata: dict[str, str] | None = None
@@ -123,6 +122,7 @@ _HINTS = {
     "item.role": "Only the user's messages can be added; to guide the answers use session.update.",
     "item.content.0.type": "Audio comes over the WebRTC track; send input_text.",
     "previous_item_id": "Messages can only be added at the end: leave it out.",
+    "response.instructions": "Set them for the session, with session.update.",
     "response.conversation": "Answers are always part of the conversation.",
 }
 

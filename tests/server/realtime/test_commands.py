@@ -36,10 +36,10 @@ def test_every_command_is_read_with_its_fields() -> None:
     assert isinstance(update, UpdateSession)
     assert update.session == {"type": "realtime"}
     assert update.event_id == "evt_1"
-    create = read_command(message("response.create", response={"instructions": "Greet."}))
+    create = read_command(message("response.create", response={"metadata": {"why": "greet"}}))
     assert isinstance(create, CreateResponse)
     assert create.response is not None
-    assert create.response.instructions == "Greet."
+    assert create.response.metadata == {"why": "greet"}
     cancel = read_command(message("response.cancel", response_id="resp_1"))
     assert isinstance(cancel, CancelResponse)
     assert cancel.response_id == "resp_1"

@@ -1,0 +1,137 @@
+"""Starts and ends what a server runs: the one place that chooses front-end, STT, LLM and TTS."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pipeline.engine.engine import ThreadEngine
+from pipeline.errors import ConfigError
+from pipeline.frontends.voice.tts import PiperTts
+from pipeline.frontends.voice.voice import VoiceFrontEnd
+from pipeline.graph import Services
+from pipeline.hearing.vad import SileroVad
+from pipeline.llm.choose import LlmChoice, choose, find_neighbours
+from pipeline.llm.face import TextModel
+from pipeline.llm.local import LocalLlm
+from pipeline.llm.openai import OpenAIModel
+from pipeline.oracle.prompt import opening
+from pipeline.stt.local import MoonshineStt
+from pipeline.types import Mode, SessionConfig
+from server.admission import Admission
+from server.app import Choice
+from server.calls import Calls
+from server.factory import CallFactory, Parts
+from server.metrics import Metrics
+from server.realtime.session import Offered
+from server.settings import Settings
+from server.weights import Weights
+
+NO_KEY_NEEDED = "runs on this machine's CPU, needs no key"
+
+
+class Running:
+    """A started service, as server/app.py wants it."""
+
+    def __init__(self, calls: Calls, choices: Sequence[Choice], engine: ThreadEngine) -> None:
+        self.calls = calls
+        self.choices = choices
+        self._engine = engine
+        self._draining = False
+
+    def not_ready(self) -> str:
+        if self._draining:
+            return "The server is shutting down."
+        failed = self._engine.failed
+        return str(failed.exception()) if failed.done() else ""
+
+    def drain(self) -> None:
+        self._draining = True
+        self.calls.drain()
+
+
+@contextlib.asynccontextmanager
+async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running, None]:
+    """Everything a call needs, ready while inside. Raises ConfigError before anybody can call."""
+    refuse_impossible(settings)
+    chosen = choose(settings.llm, await find_neighbours(settings.llm))
+    weights = Weights()
+    roles = ("vad", "tts", "llm") if chosen.local else ("vad", "tts")
+    await asyncio.to_thread(weights.fetch, roles)
+    base = SessionConfig(mode=settings.session.mode, llm="", stt="local")
+    with ThreadPoolExecutor(1, "hearing") as hearing, contextlib.closing(MoonshineStt()) as stt:
+        tts = PiperTts(weights.path("tts"))
+        async with (
+            ThreadEngine(VoiceFrontEnd(tts, settings.voice)) as engine,
+            text_model(chosen, settings, weights, base) as model,
+        ):
+            parts = Parts(
+                settings,
+                metrics,
+                engine,
+                Services(stt, hearing, metrics),
+                SileroVad(weights.path("vad")),
+                model,
+                offered(engine.info.name, model, tts),
+                base,
+            )
+            admission = Admission(
+                settings.limits.calls or engine.info.slots,
+                settings.limits.queue,
+                settings.limits.per_ip,
+            )
+            metrics.watch(admission, engine.load)
+            factory = CallFactory(parts)
+            async with Calls(
+                admission,
+                settings.limits,
+                factory.new_peer,
+                factory.new_conversation,
+                factory.new_line,
+                factory.talk,
+            ) as calls:
+                yield Running(calls, choices(parts, chosen), engine)
+                calls.drain()
+
+
+def refuse_impossible(settings: Settings) -> None:
+    """Raises ConfigError, naming the alternatives, for what this front-end cannot do."""
+    if settings.server.front_end != "voice":
+        raise ConfigError(
+            f'There is no front-end "{settings.server.front_end}".', hint="There is: voice."
+        )
+    if settings.session.mode is Mode.S2S:
+        raise ConfigError(
+            "The front-end voice cannot speak alone, so it has no mode s2s.",
+            hint="Use --mode tandem or --mode cascade.",
+        )
+
+
+@contextlib.asynccontextmanager
+async def text_model(
+    chosen: LlmChoice, settings: Settings, weights: Weights, base: SessionConfig
+) -> AsyncGenerator[TextModel, None]:
+    """The LLM, ready to be asked while inside."""
+    if not chosen.local:
+        key = settings.llm.api_key.get_secret_value()
+        remote = OpenAIModel(chosen.model, api_key=key, base_url=chosen.base_url)
+        try:
+            yield remote
+        finally:
+            await remote.close()
+        return
+    local = LocalLlm(
+        weights.path("llm"),
+        slots=settings.voice.slots,
+        settings=settings.llm,
+        warm=opening(base),
+    )
+    async with asyncio.TaskGroup() as tasks:
+        kept = tasks.create_task(local.run(), name="local LLM")
+        ready = tasks.create_task(local.ready(), name="local LLM ready")
+        await asyncio.wait((kept, ready), return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            try:
+                yield local
+            finally:
+                kept.cancel()

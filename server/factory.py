@@ -1,0 +1,85 @@
+"""Makes what a call is made of, from the parts all calls share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.clock import now
+from pipeline.conversation import Conversation
+from pipeline.engine.face import Engine
+from pipeline.graph import Services
+from pipeline.hearing.endpoint import Endpoint
+from pipeline.hearing.hearing import Hearing
+from pipeline.hearing.vad import SileroVad
+from pipeline.llm.face import TextModel
+from pipeline.oracle.history import History
+from pipeline.oracle.oracle import Oracle
+from pipeline.session import run_session
+from pipeline.types import Mode, SessionConfig
+from server.line import Line
+from server.metrics import CallMeter, Metrics
+from server.realtime.session import Offered, SessionRequest, read_session
+from server.rtc.peer import IceConfig, IceServer, Peer
+from server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a server runs once, for everybody."""
+
+    settings: Settings
+    metrics: Metrics
+    engine: Engine
+    services: Services
+    vad: SileroVad
+    model: TextModel
+    offered: Offered
+    base: SessionConfig
+    """What a session has unless it asks for something else."""
+
+
+class CallFactory:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._ice = _ice_config(parts.settings)
+
+    def new_peer(self, call_id: str) -> Peer:
+        return Peer(call_id, self._ice)
+
+    def new_conversation(self, call_id: str, session: Mapping[str, Any]) -> Conversation:
+        """Raises RequestError if the session object asks for what is not to be had."""
+        parts = self._parts
+        config = read_session(dict(session), parts.base, parts.offered).config
+        history = History(parts.settings.oracle.history_tokens)
+        oracle = Oracle(parts.model, parts.settings.oracle, history, config)
+        return Conversation(call_id, config, oracle, history, now)
+
+    def new_line(self, conversation: Conversation, token: str) -> Line:
+        meter = CallMeter(self._parts.metrics)
+        return Line(conversation, self._parts.offered, self._reconfigure, meter, token)
+
+    async def talk(self, conversation: Conversation, peer: Peer) -> None:
+        """A session from now until the peer is gone. Raises UmigameError."""
+        parts = self._parts
+        hearing = Hearing(
+            parts.vad.listener(), conversation.next_utterance, self._endpoint(conversation.config)
+        )
+        await run_session(conversation, peer, parts.engine, hearing, parts.services)
+
+    def _endpoint(self, config: SessionConfig) -> Endpoint:
+        """A cascade waits for a fixed silence, as its kind does."""
+        return Endpoint()
+
+    def _reconfigure(self, conversation: Conversation, request: SessionRequest) -> None:
+        conversation.oracle.configure(request.config, self._parts.model)
+        conversation.configure(request.config, *request.changed)
+
+
+def _ice_config(settings: Settings) -> IceConfig:
+    servers = tuple(
+        IceServer(each.urls, each.username or None, each.credential.get_secret_value() or None)
+        for each in settings.turn.ice_servers
+    )
+    return IceConfig(
+        servers, loopback=settings.server.loopback, connect_timeout_s=settings.limits.connect_s
+    )
