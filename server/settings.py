@@ -144,7 +144,7 @@ class Settings(PipelineSettings, BaseSettings):
 class OpenAiVariables(PydanticBaseSettingsSource):
     """OPENAI_API_KEY and OPENAI_BASE_URL, as every OpenAI client reads them.
 
-    Not when llm.base_url is set otherwise: a key must not go to a server it is not for.
+    Not when llm.base_url or api_key is set: a key must not go to a server it is not for.
     """
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
@@ -153,8 +153,8 @@ class OpenAiVariables(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         names = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL"}
         found = {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
-        elsewhere = self.current_state.get("llm", {}).get("base_url")
-        return {"llm": found} if found and not elsewhere else {}
+        ours = self.current_state.get("llm", {})
+        return {} if names.keys() & ours.keys() or not found else {"llm": found}
 
 
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:

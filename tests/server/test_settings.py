@@ -121,5 +121,8 @@ def test_an_openai_key_is_taken_from_where_every_client_finds_it(
 
 def test_an_openai_key_never_goes_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-theirs")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://theirs.example/v1")
     settings = load(write("[llm]\nbase_url = 'http://gpu.example/v1'"))
     assert settings.llm.api_key == SecretStr("")
+    ours = load(write("[llm]\napi_key = 'sk-ours'"))
+    assert ours.llm.base_url == ""

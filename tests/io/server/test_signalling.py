@@ -1,5 +1,6 @@
 """HTTP over real sockets: what callers, strangers and broken clients get to see."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -154,6 +155,21 @@ async def test_a_body_that_is_not_what_it_is_encoded_as_is_refused(
     response = await call(client, headers={"Content-Encoding": "gzip"})
     assert response.status == 400
     await error_in(response)
+
+
+async def test_a_caller_that_dribbles_its_body_is_not_waited_for(
+    client: TestClient[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.signalling.BODY_TIMEOUT_S", 0.05)
+
+    async def dribble() -> AsyncIterator[bytes]:
+        yield b"v=0"
+        await asyncio.sleep(2)
+
+    async with asyncio.timeout(1):
+        response = await client.post(CALLS, data=dribble(), headers={"Content-Type": SDP})
+        assert response.status == 400
+        assert "did not come" in (await error_in(response))["message"]
 
 
 @pytest.mark.parametrize(
