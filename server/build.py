@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from pipeline.engine.engine import ThreadEngine
+from pipeline.engine.face import Engine
 from pipeline.errors import ConfigError
 from pipeline.frontends.voice.tts import PiperTts
 from pipeline.frontends.voice.voice import VoiceFrontEnd
@@ -16,6 +18,7 @@ from pipeline.llm.face import TextModel
 from pipeline.llm.local import LocalLlm
 from pipeline.llm.openai import OpenAIModel
 from pipeline.oracle.prompt import opening
+from pipeline.stt.face import SpeechToText
 from pipeline.stt.local import MoonshineStt
 from pipeline.types import Mode, SessionConfig
 from server.admission import Admission
@@ -27,6 +30,8 @@ from server.realtime.session import Offered
 from server.settings import Settings
 from server.weights import Weights
 
+STT = "local"
+VOICE = "en_US-joe-medium"
 NO_KEY_NEEDED = "runs on this machine's CPU, needs no key"
 
 
@@ -58,11 +63,11 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
     weights = Weights()
     roles = ("vad", "tts", "llm") if chosen.local else ("vad", "tts")
     await asyncio.to_thread(weights.fetch, roles)
-    base = SessionConfig(mode=settings.session.mode, llm="", stt="local")
+    base = SessionConfig(mode=settings.session.mode, stt=STT)
     with ThreadPoolExecutor(1, "hearing") as hearing, contextlib.closing(MoonshineStt()) as stt:
-        tts = PiperTts(weights.path("tts"))
+        tts = await asyncio.to_thread(PiperTts, weights.path("tts"))
         async with (
-            ThreadEngine(VoiceFrontEnd(tts, settings.voice)) as engine,
+            ThreadEngine(VoiceFrontEnd(settings.voice, tts)) as engine,
             text_model(chosen, settings, weights, base) as model,
         ):
             parts = Parts(
@@ -72,8 +77,8 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 Services(stt, hearing, metrics),
                 SileroVad(weights.path("vad")),
                 model,
-                offered(engine.info.name, model, tts),
-                base,
+                offered(engine, stt, model),
+                replace(base, llm=model.name),
             )
             admission = Admission(
                 settings.limits.calls or engine.info.slots,
@@ -92,6 +97,25 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
             ) as calls:
                 yield Running(calls, choices(parts, chosen), engine)
                 calls.drain()
+
+
+def offered(engine: Engine, stt: SpeechToText, model: TextModel) -> Offered:
+    """What clients may ask for."""
+    info = engine.info
+    modes = tuple(mode for mode in Mode if info.speaks_alone or mode is not Mode.S2S)
+    return Offered(info.name, VOICE, modes, (STT,), (model.name,), stt.languages)
+
+
+def choices(parts: Parts, chosen: LlmChoice) -> list[Choice]:
+    """For the start-up lines."""
+    info = parts.engine.info
+    return [
+        Choice("front-end", info.name, f"the default; {info.slots} calls at once"),
+        Choice("STT", parts.services.stt.name, f"the default; {NO_KEY_NEEDED}"),
+        Choice("LLM", parts.model.name, chosen.reason),
+        Choice("TTS", f"Piper, {VOICE}", f"the front-end's voice; {NO_KEY_NEEDED}"),
+        Choice("mode", parts.base.mode.value, "of calls that do not ask for another"),
+    ]
 
 
 def refuse_impossible(settings: Settings) -> None:

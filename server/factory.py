@@ -15,7 +15,7 @@ from pipeline.llm.face import TextModel
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
 from pipeline.session import run_session
-from pipeline.types import Mode, SessionConfig
+from pipeline.types import SessionConfig
 from server.line import Line
 from server.metrics import CallMeter, Metrics
 from server.realtime.session import Offered, SessionRequest, read_session
@@ -80,6 +80,4 @@ def _ice_config(settings: Settings) -> IceConfig:
         IceServer(each.urls, each.username or None, each.credential.get_secret_value() or None)
         for each in settings.turn.ice_servers
     )
-    return IceConfig(
-        servers, loopback=settings.server.loopback, connect_timeout_s=settings.limits.connect_s
-    )
+    return IceConfig(servers, loopback=settings.server.loopback)

@@ -18,6 +18,10 @@ class SpeechToText(Protocol):
     @property
     def rate_hz(self) -> int: ...
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """What it understands, ISO 639-1; empty: anything."""
+
     async def transcribe(
         self, config: SessionConfig, inbox: Channel[Listened], outbox: Outlet[Transcript]
     ) -> None:
