@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -97,7 +97,7 @@ class SessionSettings(_Group):
     """[session]: what a call gets unless it asks for something else."""
 
     mode: Mode = Mode.TANDEM
-    stt: str = "local"
+    stt: Literal["local"] = "local"
 
 
 class IceServer(_Group):

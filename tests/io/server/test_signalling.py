@@ -1,88 +1,18 @@
-"""HTTP over real sockets: what callers, strangers and broken clients get to see."""
+"""Calls over HTTP: what callers and broken clients get to see."""
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from aiohttp import ClientResponse, FormData
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp import FormData
+from aiohttp.test_utils import TestClient
 
 from pipeline.errors import EngineError
-from server.app import build_app
-from server.metrics import Metrics
-from server.page import Page, read_page
-from server.settings import ServerSettings, Settings, TurnSettings
 from server.signalling import CALLS, FRAGMENT, SDP
+from tests.fakes.caller import OFFER, SESSION, call, error_in, form
 from tests.fakes.phone import ANSWER, FakePhone
-
-OFFER = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
-SECRET = "correct horse battery staple"
-FRIEND = "https://friend.example"
-SESSION = {"type": "realtime", "umigame": {"mode": "cascade"}}
-
-
-def settings_with(**server: Any) -> Settings:
-    ice_servers = [{"urls": "stun:stun.example"}]
-    return Settings(
-        server=ServerSettings(allowed_origins=(FRIEND,), **server),
-        turn=TurnSettings.model_validate({"ice_servers": ice_servers}),
-    )
-
-
-async def connect(phone: FakePhone, settings: Settings) -> TestClient[Any, Any]:
-    metrics = Metrics()
-    metrics.watch(phone.admission, phone.load)
-    app = build_app(settings, phone, metrics, Page(read_page()))
-    client = TestClient(TestServer(app))
-    await client.start_server()
-    return client
-
-
-@pytest.fixture
-def phone() -> FakePhone:
-    return FakePhone(calls=2)
-
-
-@pytest.fixture
-async def client(phone: FakePhone) -> AsyncIterator[TestClient[Any, Any]]:
-    client = await connect(phone, settings_with())
-    yield client
-    await client.close()
-
-
-@pytest.fixture
-async def locked(phone: FakePhone) -> AsyncIterator[TestClient[Any, Any]]:
-    """A server with a secret."""
-    client = await connect(phone, settings_with(secret=SECRET))
-    yield client
-    await client.close()
-
-
-def form(**parts: str) -> FormData:
-    data = FormData(default_to_multipart=True)
-    for name, value in parts.items():
-        data.add_field(name, value)
-    return data
-
-
-def bearer(value: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {value}"}
-
-
-async def call(client: TestClient[Any, Any], **kwargs: Any) -> ClientResponse:
-    headers = {"Content-Type": SDP} | kwargs.pop("headers", {})
-    return await client.post(CALLS, data=OFFER, headers=headers, **kwargs)
-
-
-async def error_in(response: ClientResponse) -> dict[str, Any]:
-    text = await response.text()
-    assert "Traceback" not in text and ".py" not in text
-    error: dict[str, Any] = json.loads(text)["error"]
-    assert {"message", "type", "code", "param"} <= set(error)
-    return error
 
 
 async def test_a_bare_offer_opens_a_call(client: TestClient[Any, Any], phone: FakePhone) -> None:
@@ -280,81 +210,6 @@ async def test_wrong_paths_answer_as_json(
     await error_in(response)
 
 
-async def test_other_sites_and_rebound_names_open_nothing(
-    client: TestClient[Any, Any], phone: FakePhone
-) -> None:
-    for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
-        response = await client.post(CALLS, data=form(sdp=OFFER), headers=headers)
-        assert response.status == 403
-        assert "operator" in (await error_in(response))["hint"]
-        assert "Access-Control-Allow-Origin" not in response.headers
-    assert phone.sessions == {}
-
-
-async def test_a_friendly_site_may_call_and_read_the_answer(client: TestClient[Any, Any]) -> None:
-    preflight = await client.options(
-        CALLS,
-        headers={
-            "Origin": FRIEND,
-            "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "authorization,content-type",
-        },
-    )
-    assert preflight.status == 204
-    assert preflight.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
-    response = await call(client, headers={"Origin": FRIEND})
-    assert response.status == 201
-    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
-    assert "Location" in response.headers["Access-Control-Expose-Headers"]
-
-
-async def test_a_friendly_site_can_read_errors_too(locked: TestClient[Any, Any]) -> None:
-    response = await call(locked, headers={"Origin": FRIEND})
-    assert response.status == 401
-    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", CALLS),
-        ("PATCH", CALLS + "/call_0"),
-        ("DELETE", CALLS + "/call_0"),
-        ("POST", CALLS + "/call_0/hangup"),
-        ("POST", "/v1/realtime/client_secrets"),
-        ("GET", "/v1/realtime/ice-servers"),
-        ("GET", "/metrics"),
-    ],
-)
-async def test_a_secret_locks_everything_but_page_and_health(
-    locked: TestClient[Any, Any], phone: FakePhone, method: str, path: str
-) -> None:
-    phone.sessions["call_0"] = {}
-    for headers in ({}, bearer("guess"), bearer("ek_x.y.z")):
-        response = await locked.request(method, path, headers=headers)
-        assert response.status == 401
-        assert response.headers["WWW-Authenticate"] == "Bearer"
-        assert (await error_in(response))["code"] == "invalid_api_key"
-    assert list(phone.sessions) == ["call_0"]
-    for path in ("/", "/healthz", "/readyz"):
-        assert (await locked.get(path)).status == 200
-
-
-async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(
-    locked: TestClient[Any, Any], phone: FakePhone
-) -> None:
-    asked = {"session": SESSION, "expires_after": {"anchor": "created_at", "seconds": 30}}
-    response = await locked.post("/v1/realtime/client_secrets", json=asked, headers=bearer(SECRET))
-    assert response.status == 200
-    assert response.headers["Cache-Control"] == "no-store"
-    secret = (await response.json())["value"]
-    assert (await call(locked, headers=bearer(secret))).status == 201
-    assert phone.sessions["call_0"] == SESSION
-    more = await locked.post("/v1/realtime/client_secrets", headers=bearer(secret))
-    assert more.status == 401
-    assert (await locked.get("/metrics", headers=bearer(secret))).status == 401
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -378,29 +233,3 @@ async def test_a_wrong_wish_for_a_bearer_is_refused(
 async def test_the_page_learns_the_ice_servers(client: TestClient[Any, Any]) -> None:
     response = await client.get("/v1/realtime/ice-servers")
     assert await response.json() == {"ice_servers": [{"urls": ["stun:stun.example"]}]}
-
-
-async def test_prometheus_reads_calls_and_engine(client: TestClient[Any, Any]) -> None:
-    await call(client)
-    text = await (await client.get("/metrics")).text()
-    assert 'umigame_calls{state="live"} 1.0' in text
-    assert "umigame_engine_shed_frames_total 7.0" in text
-
-
-async def test_the_page_is_served_whole_and_locked_down(client: TestClient[Any, Any]) -> None:
-    page = await client.get("/")
-    assert page.content_type == "text/html"
-    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
-    assert page.headers["Permissions-Policy"].startswith("microphone=(self)")
-    assert page.headers["X-Content-Type-Options"] == "nosniff"
-    for path in re.findall(r'(?:src|href)="(?!data:|https?:|#)/?([^"]+)"', await page.text()):
-        part = await client.get(f"/{path}")
-        assert part.status == 200, path
-        assert part.content_type != "application/octet-stream"
-
-
-async def test_the_page_is_sent_again_only_when_it_changed(client: TestClient[Any, Any]) -> None:
-    first = await client.get("/")
-    assert first.headers["Cache-Control"] == "no-cache"
-    again = await client.get("/", headers={"If-None-Match": first.headers["ETag"]})
-    assert again.status == 304 and await again.read() == b""

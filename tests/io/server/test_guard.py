@@ -1,0 +1,85 @@
+"""Who gets in: other sites, friendly ones, callers with and without a bearer."""
+
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient
+
+from server.signalling import CALLS
+from tests.fakes.caller import FRIEND, OFFER, SECRET, SESSION, bearer, call, error_in, form
+from tests.fakes.phone import FakePhone
+
+
+async def test_other_sites_and_rebound_names_open_nothing(
+    client: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
+        response = await client.post(CALLS, data=form(sdp=OFFER), headers=headers)
+        assert response.status == 403
+        assert "operator" in (await error_in(response))["hint"]
+        assert "Access-Control-Allow-Origin" not in response.headers
+    assert phone.sessions == {}
+
+
+async def test_a_friendly_site_may_call_and_read_the_answer(client: TestClient[Any, Any]) -> None:
+    preflight = await client.options(
+        CALLS,
+        headers={
+            "Origin": FRIEND,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+    assert preflight.status == 204
+    assert preflight.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+    response = await call(client, headers={"Origin": FRIEND})
+    assert response.status == 201
+    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
+    assert "Location" in response.headers["Access-Control-Expose-Headers"]
+
+
+async def test_a_friendly_site_can_read_errors_too(locked: TestClient[Any, Any]) -> None:
+    response = await call(locked, headers={"Origin": FRIEND})
+    assert response.status == 401
+    assert response.headers["Access-Control-Allow-Origin"] == FRIEND
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", CALLS),
+        ("PATCH", CALLS + "/call_0"),
+        ("DELETE", CALLS + "/call_0"),
+        ("POST", CALLS + "/call_0/hangup"),
+        ("POST", "/v1/realtime/client_secrets"),
+        ("GET", "/v1/realtime/ice-servers"),
+        ("GET", "/metrics"),
+    ],
+)
+async def test_a_secret_locks_everything_but_page_and_health(
+    locked: TestClient[Any, Any], phone: FakePhone, method: str, path: str
+) -> None:
+    phone.sessions["call_0"] = {}
+    for headers in ({}, bearer("guess"), bearer("ek_x.y.z")):
+        response = await locked.request(method, path, headers=headers)
+        assert response.status == 401
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert (await error_in(response))["code"] == "invalid_api_key"
+    assert list(phone.sessions) == ["call_0"]
+    for path in ("/", "/healthz", "/readyz"):
+        assert (await locked.get(path)).status == 200
+
+
+async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(
+    locked: TestClient[Any, Any], phone: FakePhone
+) -> None:
+    asked = {"session": SESSION, "expires_after": {"anchor": "created_at", "seconds": 30}}
+    response = await locked.post("/v1/realtime/client_secrets", json=asked, headers=bearer(SECRET))
+    assert response.status == 200
+    assert response.headers["Cache-Control"] == "no-store"
+    secret = (await response.json())["value"]
+    assert (await call(locked, headers=bearer(secret))).status == 201
+    assert phone.sessions["call_0"] == SESSION
+    more = await locked.post("/v1/realtime/client_secrets", headers=bearer(secret))
+    assert more.status == 401
+    assert (await locked.get("/metrics", headers=bearer(secret))).status == 401
