@@ -9,11 +9,15 @@ const NEAR_px = 80;
  */
 export function followEnd(scroller) {
   let following = true;
+  let top = 0;
   const settle = () => {
     if (following) scroller.scrollTop = scroller.scrollHeight;
   };
   scroller.addEventListener("scroll", () => {
-    following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_px;
+    const near = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_px;
+    // Content that grows leaves the end out of sight too; only a reader goes up.
+    following = near || (following && scroller.scrollTop >= top);
+    top = scroller.scrollTop;
   });
   new ResizeObserver(settle).observe(scroller);
   return settle;

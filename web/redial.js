@@ -24,7 +24,7 @@ const FULL_s = 5;
 export function nextStep({ error, count, lost_s, resuming }) {
   if (error instanceof ApiError) {
     if (error.full) return { phase: "full", delay_s: error.retryAfter_s ?? FULL_s };
-    if (error.status < 500) return { phase: "ended" };
+    if (error.status >= 400 && error.status < 500) return { phase: "ended" };
   }
   if (!resuming || lost_s > GIVE_UP_s) return { phase: "ended" };
   return { phase: "reconnecting", delay_s: Math.min(FIRST_s * 2 ** count, LONGEST_s) };

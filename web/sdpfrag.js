@@ -31,7 +31,7 @@ export function sdpFragment({ ufrag, pwd, mid, candidates, end }) {
  * @returns {{ufrag: string, pwd: string, mid: string}}
  */
 export function iceCredentials(sdp) {
-  const value = (/** @type {string} */ name) => sdp.match(new RegExp(`^a=${name}:(.*?)\r?$`, "m"))?.[1] ?? "";
+  const value = (/** @type {string} */ name) => sdp.match(new RegExp(`^a=${name}:(.*)$`, "m"))?.[1] ?? "";
   return { ufrag: value("ice-ufrag"), pwd: value("ice-pwd"), mid: value("mid") };
 }
 
@@ -42,9 +42,8 @@ export function iceCredentials(sdp) {
 export function withOpusFec(sdp) {
   const type = sdp.match(/^a=rtpmap:(\d+) opus\/48000/im)?.[1];
   if (!type) return sdp;
-  const fmtp = new RegExp(`^a=fmtp:${type} .*$`, "m");
-  const line = sdp.match(fmtp)?.[0]?.trimEnd();
-  if (!line) return sdp.replace(new RegExp(`^a=rtpmap:${type} .*$`, "m"), (map) => `${map.trimEnd()}\r\na=fmtp:${type} useinbandfec=1\r`);
-  if (line.includes("useinbandfec=1")) return sdp;
-  return sdp.replace(fmtp, `${line};useinbandfec=1\r`);
+  const fmtp = sdp.match(new RegExp(`^a=fmtp:${type} .*$`, "m"))?.[0];
+  if (fmtp?.includes("useinbandfec=1")) return sdp;
+  if (fmtp) return sdp.replace(fmtp, `${fmtp};useinbandfec=1`);
+  return sdp.replace(new RegExp(`^a=rtpmap:${type} .*$`, "m"), `$&\r\na=fmtp:${type} useinbandfec=1`);
 }

@@ -28,7 +28,7 @@ function lineText(line, clock) {
 export function entryInWords({ at_s, type, ...fields }) {
   const detail = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}`);
+    .map(([name, value]) => `${name.replace(/_ms$/, "").replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}${name.endsWith("_ms") ? " ms" : ""}`);
   return {
     time: typeof at_s === "number" ? `${at_s.toFixed(2)} s` : "",
     what: String(type ?? "").replaceAll(/[_.]/g, " "),

@@ -3,7 +3,7 @@
 import { followEnd } from "./follow.js";
 import { entryInWords } from "./timeline.js";
 import { TranscriptView } from "./transcript.js";
-import { micInWords, milliseconds, phaseInWords, servicesInWords } from "./words.js";
+import { leadInWords, micInWords, milliseconds, percent, phaseInWords, servicesInWords } from "./words.js";
 
 /** @typedef {import("./events.js").State} State */
 
@@ -37,8 +37,7 @@ export class View {
   render(state) {
     document.body.dataset.phase = state.phase;
     document.body.toggleAttribute("data-muted", state.muted);
-    setText(byId("phase"), phaseInWords(state));
-    byId("welcome").hidden = state.lines.some((line) => line.text) || isCalling(state);
+    renderState(state);
     byId("download").hidden = !state.lines.some((line) => line.text);
     byId("timeline-open").hidden = !state.timeline.length;
     this.transcript.render(state.lines);
@@ -95,9 +94,23 @@ function button(label, act) {
   return made;
 }
 
+/**
+ * Until something is said, the state of the line has the middle of the page.
+ * @param {State} state
+ */
+function renderState(state) {
+  const empty = !state.lines.some((line) => line.text.trim());
+  const waits = isCalling(state) && (state.phase !== "live" || state.queue !== null);
+  setText(byId("phase"), phaseInWords(state));
+  byId("phase").classList.toggle("unseen", empty && waits);
+  byId("welcome").hidden = !empty;
+  byId("how").hidden = isCalling(state);
+  setText(byId("lead"), leadInWords(state));
+}
+
 /** @param {State} state */
-function renderOracle({ oracles }) {
-  const oracle = oracles.at(-1);
+function renderOracle(state) {
+  const oracle = isCalling(state) ? state.oracles.at(-1) : undefined;
   byId("oracle").hidden = !oracle;
   if (!oracle) return;
   byId("oracle").classList.toggle("final", oracle.final);
@@ -145,10 +158,10 @@ function renderLatency({ latency, phase }) {
   const figures = [
     ["Answered in", milliseconds(latency.response_ms)],
     ["Round trip", milliseconds(latency.rtt_ms)],
+    ["Path", latency.relayed === true ? "relayed" : latency.relayed === false ? "direct" : ""],
     ["Jitter buffer", milliseconds(latency.jitter_buffer_ms)],
     ["Server", milliseconds(latency.server_ms)],
-    ["Invented", typeof latency.concealed_pct === "number" && latency.concealed_pct >= 0.1 ? `${latency.concealed_pct.toFixed(1)} %` : ""],
-    ["Path", latency.relayed === true ? "relayed" : latency.relayed === false ? "direct" : ""],
+    ["Concealed", percent(latency.concealed_pct)],
   ].filter(([, value]) => value);
   byId("latency").hidden = !figures.length || phase === "idle";
   byId("latency").replaceChildren(

@@ -24,6 +24,16 @@ const phases = {
 /** @param {State} state */
 export const phaseInWords = (state) => phases[state.phase](state);
 
+/**
+ * The page's one large sentence while nothing has been said.
+ * @param {State} state
+ */
+export function leadInWords(state) {
+  if (state.phase === "idle" || state.phase === "ended") return "Ask it something, aloud.";
+  if (state.phase !== "live" || state.queue) return phaseInWords(state);
+  return state.mic.kind === "open" ? "Go ahead, it is listening." : "Go ahead, type something.";
+}
+
 /** @param {State} state */
 function inLine({ queue }) {
   if (!queue) return "Waiting for a free place";
@@ -48,6 +58,12 @@ export function seconds(s) {
 
 /** @param {number | boolean | null | undefined} ms */
 export const milliseconds = (ms) => (typeof ms === "number" ? `${Math.round(ms)} ms` : "");
+
+/**
+ * A share worth telling, or "".
+ * @param {number | boolean | null | undefined} share
+ */
+export const percent = (share) => (typeof share === "number" && share >= 0.1 ? `${share.toFixed(1)} %` : "");
 
 /** @type {Record<string, string>} */
 const services = {

@@ -14,9 +14,9 @@ test("a fragment carries credentials, mid and candidates as RFC 8840 writes them
 });
 
 test("Opus is offered with in-band FEC, whatever the browser wrote", () => {
-  assert.match(withOpusFec(sdp), /^a=fmtp:111 minptime=10;useinbandfec=1\r$/m);
+  assert.equal(withOpusFec(sdp), sdp.replace("minptime=10", "minptime=10;useinbandfec=1"));
   assert.equal(withOpusFec(withOpusFec(sdp)), withOpusFec(sdp));
   const bare = sdp.replace("a=fmtp:111 minptime=10\r\n", "");
-  assert.match(withOpusFec(bare), /^a=rtpmap:111 opus\/48000\/2\r\na=fmtp:111 useinbandfec=1\r\n$/m);
+  assert.equal(withOpusFec(bare), `${bare}a=fmtp:111 useinbandfec=1\r\n`);
   assert.equal(withOpusFec("v=0\r\n"), "v=0\r\n");
 });

@@ -14,5 +14,5 @@ test("the downloaded transcript tells who said what when, and what was cut off",
 
 test("a timeline entry reads as a time, what happened, and its details", () => {
   const entry = { at_s: 3.4, type: "reply_started", reply: 1, response_ms: 281, note: null };
-  assert.deepEqual(entryInWords(entry), { time: "3.40 s", what: "reply started", detail: "reply 1, response ms 281" });
+  assert.deepEqual(entryInWords(entry), { time: "3.40 s", what: "reply started", detail: "reply 1, response 281 ms" });
 });
