@@ -4,10 +4,10 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 command = typer.Typer(
     name="umigame", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
+
+T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
@@ -56,13 +58,9 @@ def serve(
     settings = load(config, flags)
     log_to_stderr(logging.INFO if verbose else logging.WARNING)
 
-    import uvloop
-
     from server import app, build
 
-    serving = app.serve(settings, build.start, print_json if as_json else print_summary)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serving)
+    run_async(app.serve(settings, build.start, print_json if as_json else print_summary))
 
 
 def log_to_stderr(level: int) -> None:
@@ -70,6 +68,47 @@ def log_to_stderr(level: int) -> None:
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # It logs every malformed request with its traceback; errors of ours are guard.py's to log.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+
+
+@command.command()
+def talk(
+    question: Annotated[Path, typer.Argument(help="What to say: a sound file.")],
+    out: Annotated[Path, typer.Option(help="Where the answer's sound goes.")] = Path("answer.wav"),
+    url: Annotated[str, typer.Option(help="The server.")] = "http://localhost:8998",
+    bearer: Annotated[
+        str | None, typer.Option(envvar="UMIGAME_BEARER", help="Where the server wants one.")
+    ] = None,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for the answer.")] = 30.0,
+    as_json: Json = False,
+) -> None:
+    """Ask a running server a question from a sound file, over WebRTC."""
+    from server.talk import talk as run
+
+    with Console(stderr=True).status("Talking…"):
+        talked = run_async(run(question, out, url, bearer, patience))
+    print_record(talked, as_json)
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """On a loop of its own, as fast as the server's."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+def print_record(record: Any, as_json: bool) -> None:
+    """A dataclass: a line a field, or JSON."""
+    fields = asdict(record)
+    if as_json:
+        print(json.dumps(fields), flush=True)  # noqa: T201
+        return
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in fields.items():
+        table.add_row(
+            Text(name.replace("_", " "), "bold"), Text("–" if value is None else str(value))
+        )
+    Console().print(table)
 
 
 def _given(**flags: Any) -> dict[str, Any]:
