@@ -28,6 +28,9 @@ class VoiceSettings(_Group):
     """[voice]: the CPU front-end."""
 
     slots: int = Field(default=4, ge=1, description="conversations at once")
+    opener_after_s: float = Field(
+        default=0.25, ge=0, description="an answer later than this is bridged by an opener"
+    )
 
 
 class OracleSettings(_Group):

@@ -22,6 +22,8 @@ class EngineLoad:
     """Time of a step, p95 over the last seconds; must stay under the frame."""
     shed: int
     """Frames dropped so far to keep up with real time."""
+    fits: bool = True
+    """One more conversation fits: a slot is free and steps leave room in the frame."""
 
 
 class Engine(Protocol):

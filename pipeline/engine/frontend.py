@@ -39,7 +39,7 @@ class FrontEnd(Protocol):
         """Make slot `index` fresh for a new conversation."""
 
     def close(self, index: int) -> None:
-        """Forget slot `index`."""
+        """Forget slot `index`; harmless if `open` had refused it."""
 
     def step(self, inputs: Mapping[int, StepInput]) -> Mapping[int, StepOutput]:
         """Advance each slot in `inputs` by one frame; one output for each input."""

@@ -1,0 +1,56 @@
+"""When the engine steps, and with which frames: a timed core."""
+
+import math
+
+from pipeline.engine.backlog import Backlog
+from pipeline.types import StepInput
+
+MOST_BACKLOG_S = 0.4
+"""Audio that may wait in one slot; more is dropped, silence first."""
+
+
+class Scheduler:
+    """Takes one frame a slot, as soon as every live slot has one, or the oldest has waited.
+
+    A slot with no frame is left out of that step. `now` never falls.
+    """
+
+    def __init__(self, frame_s: float, max_wait_s: float) -> None:
+        self._most = max(2, math.floor(MOST_BACKLOG_S / frame_s))
+        self._max_wait_s = max_wait_s
+        self._backlogs: dict[int, Backlog] = {}
+        self._shed_by_closed = 0
+
+    @property
+    def shed(self) -> int:
+        """Frames dropped so far, all slots together."""
+        return self._shed_by_closed + sum(backlog.shed for backlog in self._backlogs.values())
+
+    def waiting(self, index: int) -> int:
+        """Frames that wait in slot `index`."""
+        return len(self._backlogs[index])
+
+    def open(self, index: int) -> None:
+        self._backlogs[index] = Backlog(self._most)
+
+    def close(self, index: int) -> None:
+        self._shed_by_closed += self._backlogs.pop(index).shed
+
+    def submit(self, index: int, frame: StepInput, now: float) -> None:
+        self._backlogs[index].push(frame, now)
+
+    def deadline(self) -> float | None:
+        """When `take` has something to give; None: when another frame has come."""
+        arrivals = [backlog.since_s for backlog in self._backlogs.values()]
+        waiting = [since_s for since_s in arrivals if since_s is not None]
+        if not waiting:
+            return None
+        all_in = len(waiting) == len(arrivals)
+        return min(waiting) + (0.0 if all_in else self._max_wait_s)
+
+    def take(self, now: float) -> dict[int, StepInput]:
+        """The next step's frame for each slot that has one; empty if it is not yet time."""
+        due_s = self.deadline()
+        if due_s is None or now < due_s:
+            return {}
+        return {index: backlog.pop() for index, backlog in self._backlogs.items() if len(backlog)}

@@ -1,0 +1,34 @@
+"""What the voice says of its own accord; recorded when the server starts."""
+
+from pipeline.frontends.voice.studio import Clip, Studio
+
+OPENERS = ("Well,", "Hmm,", "Let me see.", "So,", "Let me think.", "Okay,", "Right,")
+"""Said when the answer is late, as people do."""
+
+CORRECTIONS = ("Actually,", "Sorry,")
+"""Said before what contradicts the words before it."""
+
+APOLOGY = "I'm sorry, I can't think of an answer right now."
+"""Said when no answer comes."""
+
+
+class Phrases:
+    """Their recordings, for all slots."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.openers = [studio.record(text) for text in OPENERS]
+        self.corrections = [studio.record(text) for text in CORRECTIONS]
+        self.apology = studio.record(APOLOGY)
+
+    @property
+    def ready(self) -> bool:
+        return all(clip.ready for clip in (*self.openers, *self.corrections, self.apology))
+
+
+def next_ready(clips: list[Clip], after: int) -> int | None:
+    """Index of the first clip behind `after` (round and round) that can be played."""
+    for step in range(1, len(clips) + 1):
+        index = (after + step) % len(clips)
+        if clips[index].ready:
+            return index
+    return None

@@ -1,0 +1,234 @@
+"""Who speaks when: the turn-taking of one slot, driven by frames alone.
+
+While the user speaks, a *draft* collects the oracle's answer and has its first clause recorded
+(in tandem). When their turn ends it becomes the *current* reply and is said. The reply that it
+displaced is kept until the new one has something to say: should the user's turn turn out to
+have been a cough, the old one goes on where it was cut off.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.frontends.voice.phrases import Phrases, next_ready
+from pipeline.frontends.voice.reply import Clause, Reply, own_words
+from pipeline.frontends.voice.studio import Studio
+from pipeline.frontends.voice.track import Line, Track
+from pipeline.types import (
+    Command,
+    Mode,
+    OracleUpdate,
+    Pcm,
+    SpeechEvent,
+    SpeechKind,
+    StepInput,
+    StepOutput,
+    Word,
+    silence,
+)
+
+PATIENCE_S = 8.0
+"""An answer that has not come, or not gone on, after this time is given up."""
+
+AHEAD = 2
+"""Clauses recorded ahead: enough for no gap, few to throw away when a newer answer comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """In samples of the slot's output."""
+
+    frame: int
+    opener: int
+    """From the end of the user's turn until an opener stands in for the answer."""
+    patience: int
+
+
+class TurnTaking:
+    def __init__(
+        self,
+        mode: Mode,
+        studio: Studio,
+        phrases: Phrases,
+        pace: Pace,
+        rate_hz: int,
+        first_opener: int = 0,
+    ) -> None:
+        self._tandem = mode is Mode.TANDEM
+        self._studio, self._phrases, self._pace = studio, phrases, pace
+        self._track = Track(rate_hz)
+        self._position = 0
+        """Samples put out so far."""
+        self._draft: Reply | None = None
+        """Answers what the user is saying; None: they are silent."""
+        self._current: Reply | None = None
+        self._displaced: Reply | None = None
+        self._idle = 0
+        """Samples for which the current reply has had nothing to say."""
+        self._opener = first_opener
+        """Index of the one said last."""
+        self._may_open = self._may_apologise = False
+        self._audible = False
+        """In a reply: something of it was said and more is coming."""
+        self._fade: Pcm | None = None
+        """The reply was cut off in this frame, and so it ends."""
+
+    def step(self, step: StepInput) -> StepOutput:
+        for command in step.commands:
+            if command is Command.STOP:
+                self._stop()
+        self._listen(step.speech)
+        for update in step.oracle:
+            self._consult(update)
+        self._prepare()
+        output = self._yield() if self._fade is not None else self._speak()
+        self._position += self._pace.frame
+        return output
+
+    def close(self) -> None:
+        for reply in (self._draft, self._current, self._displaced):
+            if reply is not None:
+                reply.discard()
+
+    # What the user does.
+
+    def _listen(self, events: Iterable[SpeechEvent]) -> None:
+        for event in events:
+            match event.kind:
+                case SpeechKind.STARTED:
+                    self._started(event.utterance)
+                case SpeechKind.TURN_ENDED:
+                    self._turn_ended(event.utterance)
+                case SpeechKind.RETRACTED:
+                    self._retracted(event.utterance)
+
+    def _started(self, utterance: int) -> None:
+        self._hush()
+        if self._draft is None or self._draft.utterance != utterance:
+            self._draft = self._replace(self._draft, utterance)
+
+    def _turn_ended(self, utterance: int) -> None:
+        draft, self._draft = self._draft, None
+        if draft is None or draft.utterance != utterance:
+            if self._current is not None and self._current.utterance == utterance:
+                return
+            draft = self._replace(draft, utterance)
+        self._hush()
+        self._displace()
+        self._current = draft
+        self._idle = 0
+        self._may_open, self._may_apologise = self._tandem, True
+
+    def _retracted(self, utterance: int) -> None:
+        if self._draft is not None and self._draft.utterance == utterance:
+            self._draft.discard()
+            self._draft = None
+        elif self._answers_nothing(utterance):
+            self._current, self._displaced = self._displaced, None
+        self._idle = 0
+
+    def _answers_nothing(self, utterance: int) -> bool:
+        current = self._current
+        return current is not None and current.utterance == utterance and not current.answered
+
+    def _stop(self) -> None:
+        self._hush()
+        for reply in (self._current, self._displaced):
+            if reply is not None:
+                reply.discard()
+        self._current = self._displaced = None
+
+    def _hush(self) -> None:
+        if not self._audible:
+            return
+        self._audible = False
+        self._fade = self._track.cut()
+        if self._current is not None:
+            self._current.interrupt()
+
+    def _replace(self, reply: Reply | None, utterance: int) -> Reply:
+        if reply is not None:
+            reply.discard()
+        return Reply(utterance, self._studio, self._phrases)
+
+    def _displace(self) -> None:
+        if self._current is not None and self._current.more:
+            if self._displaced is not None:
+                self._displaced.discard()
+            self._displaced = self._current
+
+    # What the oracle knows.
+
+    def _consult(self, update: OracleUpdate) -> None:
+        for reply in (self._draft, self._current, self._displaced):
+            if reply is not None and update.utterance in (reply.utterance, 0):
+                reply.consult(update)
+                return
+
+    def _prepare(self) -> None:
+        if self._draft is None and self._current is not None:
+            self._current.prepare(AHEAD)
+        elif self._draft is not None and self._tandem:
+            self._draft.prepare(1)
+
+    # What is said.
+
+    def _yield(self) -> StepOutput:
+        assert self._fade is not None
+        fade, self._fade = self._fade, None
+        pcm = silence(self._pace.frame)
+        pcm[: len(fade)] = fade[: len(pcm)]
+        return StepOutput(pcm, yielded=True)
+
+    def _speak(self) -> StepOutput:
+        pieces: list[Pcm] = []
+        words: list[Word] = []
+        missing = self._pace.frame
+        while missing and (self._track.left or self._start_next()):
+            at = self._position + self._pace.frame - missing
+            pcm, begun = self._track.read(missing, at)
+            pieces.append(pcm)
+            words.extend(begun)
+            missing -= len(pcm)
+        sounding = missing < self._pace.frame
+        self._idle = 0 if sounding else self._idle + self._pace.frame
+        self._audible = sounding or (self._audible and self._goes_on())
+        pieces.append(silence(missing))
+        return StepOutput(np.concatenate(pieces), tuple(words), speaking=self._audible)
+
+    def _goes_on(self) -> bool:
+        current = self._current
+        return current is not None and current.more and self._idle < self._pace.patience
+
+    def _start_next(self) -> bool:
+        """Put the next clause on the track, if there is one."""
+        if self._draft is not None or self._current is None:
+            return False
+        clause = self._current.next() or self._stand_in()
+        if clause is None:
+            return False
+        first, rest = clause.words[0], clause.words[1:]
+        start = f" {first}" if self._audible else first
+        self._track.load(clause.clip.audio, Line((start, *(f" {w}" for w in rest)), clause.epoch))
+        self._audible = True
+        if self._current.answered and self._displaced is not None:
+            self._displaced.discard()
+            self._displaced = None
+        return True
+
+    def _stand_in(self) -> Clause | None:
+        """An opener or an apology, for an answer that does not come."""
+        assert self._current is not None
+        if self._current.answered:
+            return None
+        if self._may_apologise and self._idle >= self._pace.patience:
+            self._may_apologise = self._may_open = False
+            return own_words(self._phrases.apology)
+        if self._may_open and self._idle >= self._pace.opener:
+            self._may_open = False
+            opener = next_ready(self._phrases.openers, self._opener)
+            if opener is not None:
+                self._opener = opener
+                return own_words(self._phrases.openers[opener])
+        return None
