@@ -35,8 +35,8 @@ from server.rtc.timeline import RtpTimeline
 
 RTP_CLOCK_HZ = 48_000
 """RFC 7587 section 4.1."""
-HUNG_UP_S = 5.0
-"""A connection that ends sooner than this after its last datagram was ended, not lost."""
+GOODBYE_S = 1.0
+"""A connection that ends this soon after its last datagram was ended by it (DTLS close_notify)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ class Peer:
         self._nacks = Channel[tuple[int, list[int]]](f"{name} nacks", 16, Full.DROP_OLDEST)
         self._nacking: asyncio.Task[None] | None = None
         self._offer: sdp.Offer | None = None
+        self._trickled = 0
         self._connection = RTCPeerConnection(_configuration(self._ice))
         self._connection.on("connectionstatechange", self._on_state)
         self._connection.on("datachannel", self._on_channel)
@@ -146,9 +147,11 @@ class Peer:
         """Take trickled candidates. Raises InputError, or IceRestartUnsupported for a restart."""
         if self._offer is None:
             raise InputError("Candidates came before the offer.")
-        for candidate in sdp.parse_fragment(fragment, self._offer):
-            if candidate is not None:
-                candidate.sdpMid = self._offer.mid
+        candidates = sdp.parse_fragment(fragment, self._offer)
+        self._trickled += len(candidates)
+        if self._trickled > sdp.MAX_CANDIDATES:
+            raise InputError("There were too many candidates.")
+        for candidate in candidates:
             await self._connection.addIceCandidate(candidate)
 
     def send_event(self, text: str) -> None:
@@ -228,7 +231,7 @@ class Peer:
         return LOST if self.connected.done() else "no network path was found"
 
     def _heard_lately(self) -> bool:
-        return now() - self.heard_at_s() < HUNG_UP_S
+        return now() - self.heard_at_s() < GOODBYE_S
 
     def _end(self, reason: str) -> None:
         if not self.closed.done():

@@ -61,7 +61,8 @@ def parse_offer(text: str) -> Offer:
     """Check an offer and leave out what we do not take: video, more audio, `.local` candidates.
 
     A browser behind an mDNS name (aioice#14) is found as peer-reflexive when it checks ours;
-    resolving the name would only hold up the answer. Raises InputError.
+    resolving the name would only hold up the answer. For the same reason we never hear of an end
+    of candidates: aioice would give up when it knows of none. Raises InputError.
     """
     session = _parse(text, "offer")
     audio = next((m for m in session.media if m.kind == "audio" and m.port), None)
@@ -75,7 +76,9 @@ def parse_offer(text: str) -> Offer:
     _check_transport(session, kept)
     for media in kept:
         media.ice_candidates = _usable(media.ice_candidates)
-        media.host = None  # candidates say where the browser is
+        media.ice_candidates_complete = False
+        media.host = media.rtcp_host = None  # candidates say where the browser is
+    audio.direction = audio.direction or "sendrecv"  # RFC 8866 section 6.7
     rejected = tuple(
         Rejected(index, m.kind, m.profile, str(m.fmt[0]), m.rtp.muxId)
         for index, m in enumerate(session.media)
@@ -106,29 +109,27 @@ def finish_offer(text: str) -> str:
     return str(_with_recovery(text))
 
 
-def parse_fragment(text: str, offer: Offer) -> list[RTCIceCandidate | None]:
-    """Candidates of an `application/trickle-ice-sdpfrag` body; None: no more will come.
+def parse_fragment(text: str, offer: Offer) -> list[RTCIceCandidate]:
+    """The usable candidates of an `application/trickle-ice-sdpfrag` body.
 
     Raises InputError if it is none, IceRestartUnsupported if it names another ufrag.
     """
     if len(text) > MAX_SDP_BYTES:
         raise InputError("The fragment is too large.")
-    candidates: list[RTCIceCandidate | None] = []
-    ended = False
+    candidates = []
     for line in text.splitlines():
         name, _, value = line.strip().partition(":")
         if name == "a=ice-ufrag" and value != offer.ufrag:
             raise IceRestartUnsupported
         if name == "a=candidate":
             candidates.append(_candidate(value))
-        elif name == "a=end-of-candidates":
-            ended = True
         elif line.strip() and not line.startswith(("a=", "m=")):
             raise InputError(f"Not an SDP fragment: {line[:40]!r}")
     if len(candidates) > MAX_CANDIDATES:
-        raise InputError("Too many candidates.")
-    found: list[RTCIceCandidate | None] = [*_usable(c for c in candidates if c)]
-    return [*found, None] if ended else found
+        raise InputError("The fragment has too many candidates.")
+    for candidate in candidates:
+        candidate.sdpMid = offer.mid
+    return _usable(candidates)
 
 
 def _parse(text: str, what: str) -> SessionDescription:
