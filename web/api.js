@@ -2,6 +2,8 @@
 // short-lived bearer and forgotten.
 
 const CALLS = "/v1/realtime/calls";
+/** A lost call is resumed with the same pass, so it should outlast a long one. */
+const PASS = JSON.stringify({ expires_after: { anchor: "created_at", seconds: 7200 } });
 const BEARER = "umigame.bearer";
 
 /** An answer that is not a success, or none at all (status 0). */
@@ -92,7 +94,7 @@ async function authorise(askSecret, storage) {
     const secret = await askSecret(refused);
     const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
     const response = await reach(() =>
-      fetch("/v1/realtime/client_secrets", { method: "POST", headers, body: "{}" }),
+      fetch("/v1/realtime/client_secrets", { method: "POST", headers, body: PASS }),
     );
     if (response.ok) return storage.setItem(BEARER, (await response.json()).value);
     const error = await failure(response);

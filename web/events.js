@@ -1,16 +1,10 @@
 // What the page knows, and how each event changes it. Pure: (state, event) → state.
 // Server events carry OpenAI Realtime names or `umigame.*`; the page's own begin with `local.`.
 
-/**
- * @typedef {object} Line One utterance or reply in the transcript.
- * @property {string} key
- * @property {"user" | "assistant" | "call"} role "call" marks where a later call begins.
- * @property {string} text What was said so far.
- * @property {"partial" | "final" | "cut"} status
- * @property {string} unsaid What a cut reply still meant to say.
- * @property {number} at_ms Epoch milliseconds at which it appeared.
- * @property {number | null} response_ms From the end of the question to the first sound of this reply.
- */
+import { change, cutOff, newLine, played, settle, upsert } from "./lines.js";
+
+/** @typedef {import("./lines.js").Line} Line */
+/** @typedef {import("./lines.js").Edit} Edit */
 
 /**
  * @typedef {object} Oracle What the LLM says now.
@@ -56,7 +50,6 @@
 /** @typedef {{type: string, [field: string]: any}} Event */
 
 const ORACLES_KEPT = 4;
-const UNSAID_WORDS = 14;
 /** How long an overload is worth telling. */
 const OVERLOAD_ms = 5000;
 const TIMELINE_KEPT = 500;
@@ -83,8 +76,6 @@ export const initial = {
   token: null,
 };
 
-const quiet = { userSpeaks: false, replyPending: false, assistantSpeaks: false };
-
 /** @type {Record<string, (state: State, event: Event, now_ms: number) => State>} */
 const handlers = {
   "local.phase": (state, { phase, retry_s = 0 }) => ({ ...state, phase, retry_s }),
@@ -94,15 +85,8 @@ const handlers = {
   "local.silenced": (state, { silenced }) => ({ ...state, silenced }),
   "local.stats": (state, { stats }) => ({ ...state, latency: { ...state.latency, ...stats } }),
   "local.call": beginCall,
-  "local.lost": (state) => ({ ...settle(state), ...quiet, queue: null }),
-  "local.ended": (state) => ({
-    ...settle(state),
-    ...quiet,
-    phase: state.call ? "ended" : "idle",
-    queue: null,
-    token: null,
-    down: {},
-  }),
+  "local.lost": hush,
+  "local.ended": (state) => ({ ...hush(state), phase: state.call ? "ended" : "idle", token: null, down: {} }),
 
   "input_audio_buffer.speech_started": (state) => ({ ...state, userSpeaks: true }),
   "input_audio_buffer.speech_stopped": (state) => ({ ...state, userSpeaks: false }),
@@ -113,22 +97,22 @@ const handlers = {
     ...state,
     lines: state.lines.filter((line) => line.key !== keyOf(state, item_id)),
   }),
-  "conversation.item.truncated": (state, { item_id }) => change(state, item_id, cutOff(state)),
+  "conversation.item.truncated": cutItem,
   "umigame.partial": (state, { item_id, text }, now_ms) =>
-    upsert(state, item_id, "user", now_ms, (line) => (line.status === "partial" ? { ...line, text } : line)),
+    editLine(state, item_id, "user", now_ms, (line) => (line.status === "partial" ? { ...line, text } : line)),
   "conversation.item.input_audio_transcription.completed": (state, { item_id, transcript }, now_ms) =>
-    upsert(state, item_id, "user", now_ms, (line) => ({ ...line, text: transcript, status: "final" })),
-  "conversation.item.input_audio_transcription.failed": (state, { item_id }) =>
-    change(state, item_id, (line) => ({ ...line, status: "final" })),
+    editLine(state, item_id, "user", now_ms, (line) => ({ ...line, text: transcript, status: "final" })),
+  "conversation.item.input_audio_transcription.failed": (state, { item_id }, now_ms) =>
+    editLine(state, item_id, "user", now_ms, (line) => ({ ...line, status: "final" })),
 
   "response.created": (state) => ({ ...state, replyPending: true }),
   "response.output_item.added": addItem,
   "response.output_audio_transcript.delta": (state, { item_id, delta }, now_ms) =>
-    upsert(state, item_id, "assistant", now_ms, (line) => ({ ...line, text: line.text + delta })),
+    editLine(state, item_id, "assistant", now_ms, (line) => ({ ...line, text: line.text + delta })),
   "response.output_audio_transcript.done": (state, { item_id, transcript }, now_ms) =>
-    upsert(state, item_id, "assistant", now_ms, (line) => played(line, transcript)),
+    editLine(state, item_id, "assistant", now_ms, (line) => played(line, transcript)),
   "response.output_item.done": finishItem,
-  "response.done": finishResponse,
+  "response.done": (state) => ({ ...state, replyPending: false }),
   "output_audio_buffer.started": (state) => ({ ...state, replyPending: false, assistantSpeaks: true }),
   "output_audio_buffer.stopped": (state) => ({ ...state, assistantSpeaks: false }),
   "output_audio_buffer.cleared": (state) => ({ ...state, assistantSpeaks: false }),
@@ -167,78 +151,36 @@ export function reduce(state, event, now_ms) {
   return handler ? handler(state, event, now_ms) : state;
 }
 
-/**
- * The words of `texts` that follow what was spoken, from the first text that holds its last words.
- * @param {string} spoken
- * @param {string[]} texts Likeliest first.
- */
-export function unsaidWords(spoken, texts) {
-  const said = words(spoken);
-  const tail = said.slice(-3).map(bare);
-  for (const text of tail.length ? texts : []) {
-    const meant = words(text);
-    const end = nearestMatch(meant.map(bare), tail, said.length);
-    if (end !== null && end < meant.length) {
-      const rest = meant.slice(end, end + UNSAID_WORDS).join(" ");
-      return end + UNSAID_WORDS < meant.length ? `${rest} …` : rest;
-    }
-  }
-  return "";
-}
-
 /** @param {State} state @param {string} id Item ids are unique within a call only. */
 const keyOf = (state, id) => `${state.call}/${id}`;
 
-/** @param {string} text */
-const words = (text) => text.split(/\s+/).filter(Boolean);
-
-/** @param {string} word */
-const bare = (word) => word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+/** @param {State} state Texts a reply may be speaking, newest first. */
+const meant = (state) => state.oracles.map((oracle) => oracle.text).reverse();
 
 /**
- * Where, just after `tail`, `meant` goes on; the match nearest to `near` wins.
- * @param {string[]} meant @param {string[]} tail @param {number} near
+ * @param {State} state @param {string} id @param {Line["role"]} role @param {number} now_ms
+ * @param {Edit} edit @returns {State}
  */
-function nearestMatch(meant, tail, near) {
-  /** @type {number | null} */
-  let best = null;
-  for (let end = tail.length; end <= meant.length; end += 1) {
-    const matches = tail.every((word, i) => meant[end - tail.length + i] === word);
-    if (matches && (best === null || Math.abs(end - near) < Math.abs(best - near))) best = end;
-  }
-  return best;
+function editLine(state, id, role, now_ms, edit) {
+  return { ...state, lines: upsert(state.lines, newLine(keyOf(state, id), role, now_ms), edit) };
 }
 
 /** @type {typeof handlers[string]} */
 function beginCall(state, _event, now_ms) {
   const call = state.call + 1;
-  /** @type {Line[]} */
-  const lines = state.lines.length
-    ? [...state.lines, newLine(`${call}/start`, "call", now_ms)]
-    : [];
+  const earlier = state.lines.at(-1)?.role === "call" ? state.lines.slice(0, -1) : state.lines;
+  const lines = earlier.length ? [...earlier, newLine(`${call}/start`, "call", now_ms)] : [];
   const { mic, muted, silenced } = state;
   return { ...initial, mic, muted, silenced, call, lines };
 }
 
-/** @param {string} key @param {Line["role"]} role @param {number} at_ms @returns {Line} */
-function newLine(key, role, at_ms) {
-  return { key, role, text: "", status: "partial", unsaid: "", at_ms, response_ms: null };
-}
-
-/** @param {State} state @param {string} id @param {(line: Line) => Line} edit @returns {State} */
-function change(state, id, edit) {
-  const key = keyOf(state, id);
-  return { ...state, lines: state.lines.map((line) => (line.key === key ? edit(line) : line)) };
-}
-
 /**
- * @param {State} state @param {string} id @param {Line["role"]} role @param {number} now_ms
- * @param {(line: Line) => Line} edit
+ * The line went dead: nobody speaks, and what was open stays as it is.
+ * @param {State} state @returns {State}
  */
-function upsert(state, id, role, now_ms, edit) {
-  const key = keyOf(state, id);
-  if (state.lines.some((line) => line.key === key)) return change(state, id, edit);
-  return { ...state, lines: [...state.lines, edit(newLine(key, role, now_ms))] };
+function hush(state) {
+  const nobody = { userSpeaks: false, replyPending: false, assistantSpeaks: false };
+  return { ...state, ...nobody, queue: null, lines: settle(state.lines, meant(state)) };
 }
 
 /** @param {any} item */
@@ -249,7 +191,7 @@ const itemText = (item) =>
 function addItem(state, { item }, now_ms) {
   if (item.type !== "message" || item.role === "system") return state;
   const typed = item.content?.some((/** @type {any} */ part) => part.type === "input_text");
-  return upsert(state, item.id, item.role, now_ms, (line) => ({
+  return editLine(state, item.id, item.role, now_ms, (line) => ({
     ...line,
     text: line.text || itemText(item),
     status: typed ? "final" : line.status,
@@ -262,54 +204,14 @@ function finishItem(state, event, now_ms) {
   const { item } = event;
   if (item.type !== "message" || item.role !== "assistant") return next;
   const text = itemText(item);
-  const cut = item.status === "incomplete";
-  const edited = change(next, item.id, (line) => played(line, text || line.text));
-  return cut ? change(edited, item.id, cutOff(state)) : edited;
+  const done = editLine(next, item.id, "assistant", now_ms, (line) => played(line, text || line.text));
+  return item.status === "incomplete" ? cutItem(done, { type: event.type, item_id: item.id }, now_ms) : done;
 }
 
 /** @type {typeof handlers[string]} */
-function finishResponse(state, { response }) {
-  const items = response.output ?? [];
-  const cut = response.status === "cancelled" || response.status === "incomplete";
-  const next = { ...state, replyPending: false };
-  if (!cut) return next;
-  return items.reduce((/** @type {State} */ s, /** @type {any} */ item) => change(s, item.id, cutOff(state)), next);
-}
-
-/**
- * The reply ended having played `text`; words shown beyond it were never heard.
- * @param {Line} line @param {string} text @returns {Line}
- */
-function played(line, text) {
-  if (line.status === "cut") return line;
-  const [shown, heard] = [line.text.trim(), text.trim()];
-  const excess = shown.startsWith(heard) ? shown.slice(heard.length).trim() : "";
-  return { ...line, text, status: excess ? "cut" : "final", unsaid: excess };
-}
-
-/** @param {State} state @returns {(line: Line) => Line} */
-function cutOff(state) {
-  const texts = state.oracles.map((oracle) => oracle.text).reverse();
-  return (line) => ({
-    ...line,
-    status: "cut",
-    unsaid: line.unsaid || unsaidWords(line.text, texts),
-  });
-}
-
-/**
- * Nothing more will come for what is still open.
- * @param {State} state @returns {State}
- */
-function settle(state) {
-  const cut = cutOff(state);
-  const lines = state.lines
-    .filter((line) => line.text || line.role === "call")
-    .map((line) => {
-      if (line.status !== "partial" || line.role === "call") return line;
-      return line.role === "assistant" ? cut(line) : { ...line, status: /** @type {const} */ ("final") };
-    });
-  return { ...state, lines };
+function cutItem(state, { item_id }) {
+  const texts = meant(state);
+  return { ...state, lines: change(state.lines, keyOf(state, item_id), (line) => cutOff(line, texts)) };
 }
 
 /** @type {typeof handlers[string]} */

@@ -148,7 +148,7 @@ function onTyped(event) {
   if (state.phase === "live") return say(text);
   unsent.push(text);
   if (isCalling(state)) return;
-  if (state.mic.kind === "unknown") dispatch({ type: "local.mic", mic: { kind: "none" } });
+  dispatch({ type: "local.mic", mic: { kind: "none" } });
   start(false);
 }
 

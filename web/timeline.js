@@ -1,6 +1,6 @@
 // What happened, as text: the transcript for download, and the server's timeline. Pure.
 
-/** @typedef {import("./events.js").Line} Line */
+/** @typedef {import("./lines.js").Line} Line */
 
 const speakers = { user: "You", assistant: "Umigame" };
 

@@ -1,6 +1,6 @@
 // The conversation on the page: one list item a line, edited in place.
 
-/** @typedef {import("./events.js").Line} Line */
+/** @typedef {import("./lines.js").Line} Line */
 
 const speakers = { user: "You", assistant: "Umigame", call: "" };
 

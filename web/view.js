@@ -27,7 +27,7 @@ export class View {
   /** @param {Actions} actions */
   constructor(actions) {
     this.actions = actions;
-    this.notice = "";
+    this.notice = JSON.stringify("");
     const announcer = byId("announcer");
     this.settle = followEnd(byId("scroller"));
     this.transcript = new TranscriptView(byId("transcript"), (words) => setText(announcer, words));
@@ -51,7 +51,7 @@ export class View {
   /** @param {State} state */
   renderNotice(state) {
     const notice = noticeOf(state, this.actions);
-    const fingerprint = notice ? `${notice.title}${notice.advice}` : "";
+    const fingerprint = JSON.stringify(notice ?? "");
     // Redrawing an alert makes a screen reader say it again.
     if (fingerprint === this.notice) return;
     this.notice = fingerprint;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initial, reduce, unsaidWords } from "../../web/events.js";
+import { initial, reduce } from "../../web/events.js";
 
 /** @param {...any} events */
 const after = (...events) => events.reduce((state, event, i) => reduce(state, event, i), initial);
@@ -77,12 +77,6 @@ test("an oracle asked by the interruption does not hide what the cut reply meant
   assert.equal(state.lines[0].unsaid, "under water.");
 });
 
-test("unsaid words are found by where the reply stopped, whatever its case and punctuation", () => {
-  assert.equal(unsaidWords("The sea, the", ["The sea, the sand, the sun."]), "sand, the sun.");
-  assert.equal(unsaidWords("Well, let me see.", ["Canberra."]), "");
-  assert.equal(unsaidWords("", ["Canberra."]), "");
-});
-
 test("an oracle of an older epoch never replaces a newer one", () => {
   const state = after(begin, oracle(2, "new"), oracle(1, "old"));
   assert.equal(state.oracles.at(-1).text, "new");
@@ -106,6 +100,12 @@ test("a later call goes on below the earlier one and may reuse its item ids", ()
   const state = after(begin, turn, heard("One."), { type: "local.ended" }, begin, turn, heard("Two."));
   assert.deepEqual(shown(state).map(([role, text]) => [role, text]), [["user", "One."], ["call", ""], ["user", "Two."]]);
   assert.equal(state.token, null);
+});
+
+test("calls in which nobody spoke leave one mark, not many", () => {
+  const ended = { type: "local.ended" };
+  const state = after(begin, turn, heard("One."), ended, begin, ended, begin, turn, heard("Two."));
+  assert.deepEqual(shown(state).map(([role]) => role), ["user", "call", "user"]);
 });
 
 test("typed words are final at once", () => {
