@@ -7,13 +7,15 @@ from enum import Enum
 from pipeline.frontends.voice.clauses import WORD
 from pipeline.oracle.words import words
 
-_FILLERS = frozenset(
+FILLERS = frozenset(
     words(
         "a an the is are was were be been being am it its it's this that that's there there's of to"
         " in on at for and so well oh okay ok sure just very really actually i you your my we will"
         " would can could do does did has have had as by with from which who"
     )
 )
+"""Words that carry no meaning of their own."""
+
 _NEGATIONS = frozenset(words("no not never none nothing neither nor cannot without"))
 
 
@@ -54,7 +56,7 @@ def _loosely(
         at = word_end
         if word in left:
             left -= Counter([word])
-        elif word not in _FILLERS:
+        elif word not in FILLERS:
             extra += 1
             if extra > spare or _decisive(word):
                 return Verdict.CONTRADICTS
@@ -74,7 +76,7 @@ def _complete_words(text: str, *, final: bool) -> Iterator[tuple[str, int]]:
 
 
 def _meaning(told: list[str]) -> list[str]:
-    return [word for word in told if word not in _FILLERS]
+    return [word for word in told if word not in FILLERS]
 
 
 def _decisive(word: str) -> bool:

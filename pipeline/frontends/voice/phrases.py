@@ -20,10 +20,6 @@ class Phrases:
         self.corrections = [studio.record(text) for text in CORRECTIONS]
         self.apology = studio.record(APOLOGY)
 
-    @property
-    def ready(self) -> bool:
-        return all(clip.ready for clip in (*self.openers, *self.corrections, self.apology))
-
 
 def next_ready(clips: list[Clip], after: int) -> int | None:
     """Index of the first clip behind `after` (round and round) that can be played."""

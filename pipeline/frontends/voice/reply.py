@@ -72,6 +72,8 @@ class Reply:
     def next(self) -> Clause | None:
         """What was being said has ended: the next clause, once it is recorded."""
         self._saying = None
+        while self._ahead and self._ahead[0].clip.failed:
+            self._ahead.popleft()
         if not self._ahead or not self._ahead[0].clip.ready:
             return None
         self._saying = self._ahead.popleft()
@@ -80,6 +82,7 @@ class Reply:
             self.answered = True
         else:
             self._said.clear()  # "Actually,": what comes now stands for itself
+            self._corrections += 1
         return self._saying
 
     def interrupt(self) -> None:
@@ -116,7 +119,6 @@ class Reply:
         if verdict is Verdict.CONTRADICTS:
             clips = self._phrases.corrections
             self._ahead.append(own_words(clips[self._corrections % len(clips)]))
-            self._corrections += 1
         else:
             answer.at = verdict
         self._settled = True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.frontends.voice.face import Spoken, Synthesizer
-from pipeline.types import Pcm, silence
+from pipeline.types import Pcm
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,8 @@ class Clip:
     pcm: Pcm | None = None
     job: int = 0
     tries: int = 1
+    failed: bool = False
+    """It never will be ready."""
 
     @property
     def ready(self) -> bool:
@@ -87,7 +89,7 @@ class Studio:
         del self._running[clip.job]
         self._pieces.pop(clip.job, None)
         if clip.tries == TRIES:
-            clip.pcm = silence(0)
+            clip.failed = True
             return
         clip.tries += 1
         clip.job = self._synthesizer.say(clip.text, urgent=True)

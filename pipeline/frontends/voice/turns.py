@@ -9,23 +9,18 @@ have been a cough, the old one goes on where it was cut off.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
+from pipeline.frontends.voice.mouth import Mouth
 from pipeline.frontends.voice.phrases import Phrases, next_ready
 from pipeline.frontends.voice.reply import Clause, Reply, own_words
 from pipeline.frontends.voice.studio import Studio
-from pipeline.frontends.voice.track import Line, Track
 from pipeline.types import (
     Command,
     Mode,
     OracleUpdate,
-    Pcm,
     SpeechEvent,
     SpeechKind,
     StepInput,
     StepOutput,
-    Word,
-    silence,
 )
 
 PATIENCE_S = 8.0
@@ -37,8 +32,9 @@ AHEAD = 2
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """In samples of the slot's output."""
+    """All but the rate in samples of the slot's output."""
 
+    rate_hz: int
     frame: int
     opener: int
     """From the end of the user's turn until an opener stands in for the answer."""
@@ -47,19 +43,11 @@ class Pace:
 
 class TurnTaking:
     def __init__(
-        self,
-        mode: Mode,
-        studio: Studio,
-        phrases: Phrases,
-        pace: Pace,
-        rate_hz: int,
-        first_opener: int = 0,
+        self, mode: Mode, studio: Studio, phrases: Phrases, pace: Pace, first_opener: int = 0
     ) -> None:
         self._tandem = mode is Mode.TANDEM
         self._studio, self._phrases, self._pace = studio, phrases, pace
-        self._track = Track(rate_hz)
-        self._position = 0
-        """Samples put out so far."""
+        self._mouth = Mouth(pace.frame, pace.rate_hz)
         self._draft: Reply | None = None
         """Answers what the user is saying; None: they are silent."""
         self._current: Reply | None = None
@@ -71,8 +59,8 @@ class TurnTaking:
         self._may_open = self._may_apologise = False
         self._audible = False
         """In a reply: something of it was said and more is coming."""
-        self._fade: Pcm | None = None
-        """The reply was cut off in this frame, and so it ends."""
+        self._cut = False
+        """The reply was cut off in this frame."""
 
     def step(self, step: StepInput) -> StepOutput:
         for command in step.commands:
@@ -82,9 +70,7 @@ class TurnTaking:
         for update in step.oracle:
             self._consult(update)
         self._prepare()
-        output = self._yield() if self._fade is not None else self._speak()
-        self._position += self._pace.frame
-        return output
+        return self._yield() if self._cut else self._speak()
 
     def close(self) -> None:
         for reply in (self._draft, self._current, self._displaced):
@@ -143,7 +129,7 @@ class TurnTaking:
         if not self._audible:
             return
         self._audible = False
-        self._fade = self._track.cut()
+        self._cut = True
         if self._current is not None:
             self._current.interrupt()
 
@@ -175,47 +161,29 @@ class TurnTaking:
     # What is said.
 
     def _yield(self) -> StepOutput:
-        assert self._fade is not None
-        fade, self._fade = self._fade, None
-        pcm = silence(self._pace.frame)
-        pcm[: len(fade)] = fade[: len(pcm)]
-        return StepOutput(pcm, yielded=True)
+        self._cut = False
+        return StepOutput(self._mouth.cut(), yielded=True)
 
     def _speak(self) -> StepOutput:
-        pieces: list[Pcm] = []
-        words: list[Word] = []
-        missing = self._pace.frame
-        while missing and (self._track.left or self._start_next()):
-            at = self._position + self._pace.frame - missing
-            pcm, begun = self._track.read(missing, at)
-            pieces.append(pcm)
-            words.extend(begun)
-            missing -= len(pcm)
-        sounding = missing < self._pace.frame
+        pcm, words, sounding = self._mouth.frame(self._next_clause)
         self._idle = 0 if sounding else self._idle + self._pace.frame
         self._audible = sounding or (self._audible and self._goes_on())
-        pieces.append(silence(missing))
-        return StepOutput(np.concatenate(pieces), tuple(words), speaking=self._audible)
+        if not self._audible:
+            self._mouth.end()
+        return StepOutput(pcm, words, speaking=self._audible)
 
     def _goes_on(self) -> bool:
         current = self._current
         return current is not None and current.more and self._idle < self._pace.patience
 
-    def _start_next(self) -> bool:
-        """Put the next clause on the track, if there is one."""
+    def _next_clause(self) -> Clause | None:
         if self._draft is not None or self._current is None:
-            return False
+            return None
         clause = self._current.next() or self._stand_in()
-        if clause is None:
-            return False
-        first, rest = clause.words[0], clause.words[1:]
-        start = f" {first}" if self._audible else first
-        self._track.load(clause.clip.audio, Line((start, *(f" {w}" for w in rest)), clause.epoch))
-        self._audible = True
         if self._current.answered and self._displaced is not None:
             self._displaced.discard()
             self._displaced = None
-        return True
+        return clause
 
     def _stand_in(self) -> Clause | None:
         """An opener or an apology, for an answer that does not come."""
@@ -224,7 +192,7 @@ class TurnTaking:
             return None
         if self._may_apologise and self._idle >= self._pace.patience:
             self._may_apologise = self._may_open = False
-            return own_words(self._phrases.apology)
+            return own_words(self._phrases.apology) if self._phrases.apology.ready else None
         if self._may_open and self._idle >= self._pace.opener:
             self._may_open = False
             opener = next_ready(self._phrases.openers, self._opener)

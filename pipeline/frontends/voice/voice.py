@@ -24,7 +24,7 @@ class VoiceFrontEnd:
         self._studio = Studio(synthesizer)
         self._phrases = Phrases(self._studio)
         opener, patience = int(settings.opener_after_s * RATE_HZ), int(PATIENCE_S * RATE_HZ)
-        self._pace = Pace(FRAME_SAMPLES, opener, patience)
+        self._pace = Pace(RATE_HZ, FRAME_SAMPLES, opener, patience)
         self._turns: dict[int, TurnTaking] = {}
 
     def open(self, index: int, config: SessionConfig) -> None:
@@ -36,7 +36,7 @@ class VoiceFrontEnd:
             )
         seed = index if config.seed is None else config.seed
         self._turns[index] = TurnTaking(
-            config.mode, self._studio, self._phrases, self._pace, RATE_HZ, seed % len(OPENERS)
+            config.mode, self._studio, self._phrases, self._pace, seed % len(OPENERS)
         )
 
     def close(self, index: int) -> None:
