@@ -124,6 +124,12 @@ def refuse_impossible(settings: Settings) -> None:
         raise ConfigError(
             f'There is no front-end "{settings.server.front_end}".', hint="There is: voice."
         )
+    calls, slots = settings.limits.calls, settings.voice.slots
+    if calls is not None and calls > slots:
+        raise ConfigError(
+            f"{calls} calls at once are allowed, but the front-end has {slots} slots.",
+            hint="Set slots under [voice] too.",
+        )
     if settings.session.mode is Mode.S2S:
         raise ConfigError(
             "The front-end voice cannot speak alone, so it has no mode s2s.",

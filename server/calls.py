@@ -93,9 +93,12 @@ class Calls:
             call.hang_up()
 
     async def _resume(self, offer: str, token: str) -> Opened:
-        call = self._find(self._tokens.get(token, ""))
-        peer, answer = await self._answer(offer, call.call_id)
-        del self._tokens[token]
+        call = self._find(self._tokens.pop(token, ""))
+        try:
+            peer, answer = await self._answer(offer, call.call_id)
+        except BaseException:
+            self._tokens[token] = call.call_id
+            raise
         call.line.token = self._new_token(call.call_id)
         self._peers[call.call_id] = peer
         await call.go_on_with(peer)

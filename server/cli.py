@@ -68,6 +68,8 @@ def log_to_stderr(level: int) -> None:
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # It logs every malformed request with its traceback; errors of ours are guard.py's to log.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+    for chatty in ("aioice", "aiortc", "httpx", "httpx2"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 @command.command()
