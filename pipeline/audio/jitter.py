@@ -28,8 +28,8 @@ CONCEAL_S = 0.06
 
 PAUSED_S = 1.0
 
-LEAD_S = 0.02
-"""The stream is never further ahead of real time."""
+FRAME_S = 0.02
+"""Of silence; and the stream is never further ahead of real time."""
 
 BEHIND_S = 0.2
 """When we ourselves stood still, older audio than this is not caught up with."""
@@ -74,11 +74,10 @@ class JitterBuffer:
         """Round trip to the sender, set by the shell; None: unknown."""
         rate_hz = self._rate_hz = decoder.rate_hz
         self._decoder = decoder
-        self._frame = rate_hz // 50
-        self._lead = int(LEAD_S * rate_hz)
-        self._order = Reorder()
+        self._frame = int(FRAME_S * rate_hz)
+        self._order = Reorder(WAIT_S)
         self._pace = Pace(rate_hz)
-        self._skew = Skew(self._lead // 4, self._lead * 3 // 4)
+        self._skew = Skew(self._frame)
         self._packet = self._frame
         self._expected_timestamp = 0
         self._played_s = 0.0
@@ -116,8 +115,7 @@ class JitterBuffer:
         missing = self._order.missing_before(packet.sequence)
         if missing and self.rtt_s is not None and self.rtt_s < WAIT_S:
             out.append(Nack(missing))
-        # Where silence already stands in for what is missing, waiting gains nothing.
-        released = self._order.push(packet, 0.0 if self._filled else WAIT_S)
+        released = self._order.push(packet)
         self._transit_s.append(packet.arrived_s - packet.timestamp / RTP_HZ)
         for ordered in released + self._order.poll(now):
             out += self._play(ordered, now)
@@ -199,10 +197,14 @@ class JitterBuffer:
             return self._decoder.conceal(self._packet), self._packet
 
     def _fit(self, pcm: Pcm, now: float) -> Pcm:
-        """`pcm` without what would put the stream further ahead than it may be."""
-        surplus = max(0, self._pace.ahead(now) + len(pcm) - self._lead)
-        self._dropped += min(surplus, len(pcm))
-        return pcm[surplus:]
+        """`pcm` without what would put the stream further ahead than it may be.
+
+        Whole frames go, so that packets and the front-end's frames stay in step.
+        """
+        surplus = max(0, self._pace.ahead(now) + len(pcm) - self._frame)
+        cut = min(len(pcm), -(-surplus // self._frame) * self._frame)
+        self._dropped += cut
+        return pcm[cut:]
 
     def _emit(self, pcm: Pcm, arrived_s: float, concealed: int) -> list[AudioFrame | Nack]:
         if not len(pcm):

@@ -23,12 +23,12 @@ class Ordered:
 class Reorder:
     """Holds packets that came before one that is missing, for `wait_s` at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait_s: float) -> None:
         self.lost = self.late = self.duplicates = 0
         self._next: int | None = None
         self._highest = 0
         self._held: dict[int, OpusPacket] = {}
-        self._wait_s = 0.0
+        self._wait_s = wait_s
         self._given_up: set[int] = set()
         self._restart_at: int | None = None
 
@@ -44,7 +44,8 @@ class Reorder:
             return ()
         return tuple(range(max(self._next, self._highest + 1), sequence))
 
-    def push(self, packet: OpusPacket, wait_s: float) -> list[Ordered]:
+    def push(self, packet: OpusPacket) -> list[Ordered]:
+        """Take a packet, give back what can be played now."""
         sequence = packet.sequence
         if self._next is not None and not -JUMP <= sequence - self._next < JUMP:
             if sequence != self._restart_at:
@@ -61,7 +62,6 @@ class Reorder:
             return []
         self._highest = max(self._highest, sequence)
         self._held[sequence] = packet
-        self._wait_s = wait_s
         return self._release(lost=0)
 
     def deadline(self) -> float | None:

@@ -1,25 +1,28 @@
 """The difference between the sender's sound card and our clock, taken up without a gap.
 
-A sender that records at 24 024 Hz of our seconds fills a queue by 1 ms a second. Its audio is
-resampled by a hair instead, as an asynchronous sample-rate converter does.
+A sender that records at 24 024 Hz of our seconds would fill a queue by 1 ms a second. Its audio
+is resampled by a hair instead, as an asynchronous sample-rate converter does; but a whole frame
+at a time, so that between corrections packets and the front-end's frames stay in step.
 """
 
 import numpy as np
 
 from pipeline.types import Pcm
 
-WINDOW_S = 2.0
+WINDOW_S = 1.0
 """The earliest packet of one to two windows tells the clocks apart; the others are jitter."""
 
 MOST = 0.02
-"""Largest change of a packet's length; sound cards differ by 0.0002, pitch is heard from 0.005."""
+"""Largest change of a packet's length: a frame is taken up in a second."""
 
 
 class Skew:
-    """Keeps the lead of the earliest packets between `low` and `high` samples."""
+    """Keeps the lead of the earliest packets within a band somewhat wider than a frame."""
 
-    def __init__(self, low: int, high: int) -> None:
-        self._low, self._high = low, high
+    def __init__(self, frame_samples: int) -> None:
+        self._frame = frame_samples
+        self._low, self._high = -frame_samples // 4, frame_samples * 7 // 8
+        self._owed = 0
         self.reset()
 
     def reset(self) -> None:
@@ -29,17 +32,20 @@ class Skew:
         self._lately = 0
 
     def correct(self, pcm: Pcm, lead: int, now: float) -> Pcm:
-        """`pcm`, a little longer or shorter; uncorrected it would be `lead` ahead."""
+        """`pcm`, a little longer or shorter, of which the last sample is `lead` ahead.
+
+        No more than a frame ahead, before and after.
+        """
         peak = self._peak(lead, now)
+        if not self._owed and lead > self._high:
+            self._owed = -self._frame
+        elif not self._owed and peak is not None and peak < self._low:
+            self._owed = self._frame
         most = int(len(pcm) * MOST)
-        if lead > self._high:
-            change = -min(most, lead - self._high)
-        elif peak is not None and peak < self._low:
-            change = min(most, self._low - peak)
-        else:
-            change = 0
+        change = max(-most, min(most, self._owed, self._frame - lead))
         if not change:
             return pcm
+        self._owed -= change
         self._lately += change
         if self._earlier is not None:
             self._earlier += change

@@ -67,6 +67,11 @@ def impaired(
     return sorted(kept, key=lambda packet: packet.arrived_s)
 
 
+def skewed(sent: Iterable[OpusPacket], by: float) -> list[OpusPacket]:
+    """The same, from a sender whose clock is `by` too fast."""
+    return [replace(packet, arrived_s=packet.arrived_s / (1 + by)) for packet in sent]
+
+
 def joined(frames: Iterable[AudioFrame]) -> Pcm:
     return np.concatenate([frame.pcm for frame in frames])
 
