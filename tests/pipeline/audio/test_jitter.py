@@ -1,3 +1,4 @@
+import asyncio
 import itertools
 import sys
 from dataclasses import replace
@@ -8,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.audio.framer import Framer
 from pipeline.audio.jitter import JitterBuffer, Nack
 from pipeline.audio.opus import OpusDecoder, has_fec
+from pipeline.channel import Channel
+from pipeline.probe import NoProbe
+from pipeline.stage import Into
+from pipeline.timed import run_timed
 from pipeline.types import AudioFrame, OpusPacket, Pcm
 from tests.fakes.drive import drive
 from tests.fakes.sender import (
@@ -261,6 +267,34 @@ def test_half_an_hour_of_a_lossy_call_leaves_memory_and_delay_as_they_were() -> 
     assert max(blocks[1:]) - min(blocks[1:]) < 300
     assert jitter.stats.samples / RATE_HZ == pytest.approx(1_800, abs=0.2)
     assert jitter.stats.lost == 1_499
+
+
+def test_after_any_disturbance_each_packet_is_one_frame_for_the_engine_at_once() -> None:
+    sent = impaired(spoken(40.0, 0.02, 0.002)[:1_000], seed=5, loss=0.1, jitter_s=0.04)
+    sent += spoken(40.0, 0.02, 0.002)[1_050:]
+    framer, frames = Framer(480), []
+    for at_s, frame in hear(sent):
+        frames += [(at_s, each) for each in framer.push(frame)]
+    settled = [at_s for at_s, _ in frames if 24 < at_s < 26]
+    arrived = [p.arrived_s for p in sent if 24 < p.arrived_s < 26]
+    assert settled == arrived
+
+
+async def test_its_shell_keeps_silence_flowing_before_the_first_packet_and_speech_after() -> None:
+    inbox, frames = Channel[OpusPacket]("inbox", 10), []
+
+    async def speak() -> None:
+        await asyncio.sleep(1.0)
+        for packet in spoken()[:50]:
+            await inbox.send(replace(packet, arrived_s=asyncio.get_running_loop().time()))
+            await asyncio.sleep(0.02)
+        inbox.close()
+
+    async with asyncio.TaskGroup() as tasks:
+        core = JitterBuffer(OpusDecoder())
+        tasks.create_task(run_timed(core, inbox, Into(frames.append), NoProbe()), name="jitter")
+        tasks.create_task(speak(), name="speak")
+    assert [frame.concealed for frame in frames] == [480] * 50 + [0] * 50
 
 
 @given(
