@@ -29,8 +29,10 @@ FRAME_S = FRAME_SAMPLES / RATE_HZ
 class ToneVoice:
     """Implements Synthesizer: WORD_S of tone a word, ready after `delay_s` of collects."""
 
-    def __init__(self, delay_s: float = 0.0) -> None:
+    def __init__(self, delay_s: float = 0.0, pause_s: float = 0.0) -> None:
         self.delay_s = delay_s
+        self.pause_s = pause_s
+        """Of silence after each clause."""
         self.asked: list[str] = []
         self.cancelled: list[str] = []
         self.failing = 0
@@ -59,7 +61,8 @@ class ToneVoice:
         if self.failing or text == self.unspeakable:
             self.failing = max(0, self.failing - 1)
             return Spoken(job, silence(0), True, "the worker was killed")
-        return Spoken(job, tone(WORD_S * len(text.split())), True)
+        speech = tone(WORD_S * len(text.split()))
+        return Spoken(job, np.concatenate([speech, silence(int(self.pause_s * RATE_HZ))]), True)
 
 
 def tone(seconds: float) -> Pcm:

@@ -35,6 +35,11 @@ class Mouth:
         self._position += self._frame
         return np.concatenate([*pieces, silence(missing)]), tuple(words), missing < self._frame
 
+    @property
+    def rests(self) -> bool:
+        """It is at the end of a clause, if only in the pause after it."""
+        return self._track.rests
+
     def cut(self) -> Pcm:
         """Stop in mid-word; the frame in which it fades away."""
         self.end()

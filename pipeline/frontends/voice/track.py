@@ -40,6 +40,11 @@ class Track:
         """Samples not said yet."""
         return len(self._pcm) - self._at
 
+    @property
+    def rests(self) -> bool:
+        """No word, or part of one, is left to be said."""
+        return not np.any(np.abs(self._pcm[self._at :]) > LOUD)
+
     def load(self, pcm: Pcm, line: Line) -> None:
         """Say this next; what was on the track is gone."""
         self._pcm, self._at, self._epoch = pcm, 0, line.epoch

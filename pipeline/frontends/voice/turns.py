@@ -130,7 +130,7 @@ class TurnTaking:
             return
         self._audible = False
         self._cut = True
-        if self._current is not None:
+        if self._current is not None and not self._mouth.rests:
             self._current.interrupt()
 
     def _replace(self, reply: Reply | None, utterance: int) -> Reply:
@@ -194,9 +194,12 @@ class TurnTaking:
             self._may_apologise = self._may_open = False
             return own_words(self._phrases.apology) if self._phrases.apology.ready else None
         if self._may_open and self._idle >= self._pace.opener:
-            self._may_open = False
-            opener = next_ready(self._phrases.openers, self._opener)
-            if opener is not None:
-                self._opener = opener
-                return own_words(self._phrases.openers[opener])
+            return self._open()
         return None
+
+    def _open(self) -> Clause | None:
+        opener = next_ready(self._phrases.openers, self._opener)
+        if opener is None:
+            return None
+        self._opener, self._may_open = opener, False
+        return own_words(self._phrases.openers[opener])

@@ -147,6 +147,18 @@ def test_a_cough_while_it_speaks_leaves_it_to_say_the_interrupted_clause_again_a
     assert caller.said == "Red is warm. Blue is|Blue is rather cold, I think."
 
 
+def test_a_cough_in_the_pause_after_a_clause_does_not_make_it_repeat_itself() -> None:
+    caller = Caller(voice=ToneVoice(pause_s=0.2))
+    caller.ask(1)
+    caller.answer("Red is warm. Blue is rather cold.", 1, epoch=1)
+    caller.run(3 * WORD_S + 0.1)
+    caller.started(2)
+    caller.run(0.3)
+    caller.retracted(2)
+    caller.run(5)
+    assert caller.said == "Red is warm.|Blue is rather cold."
+
+
 def test_a_cough_while_it_thinks_does_not_leave_it_mute() -> None:
     caller = Caller()
     caller.ask(1)

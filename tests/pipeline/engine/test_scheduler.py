@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.engine.scheduler import MOST_BACKLOG_S, Scheduler
+from pipeline.types import Command, OracleUpdate, Pcm, SpeechEvent, SpeechKind, StepInput, silence
+
+FRAME_S = 0.08
+MOST = int(MOST_BACKLOG_S / FRAME_S)
+LOUD: Pcm = np.full(16, 0.1, dtype=np.float32)
+QUIET: Pcm = silence(16)
+
+
+def frame(number: int, pcm: Pcm = LOUD) -> StepInput:
+    """A frame that carries its number in an event, a command and a piece of oracle text."""
+    return StepInput(
+        pcm,
+        speech=(SpeechEvent(SpeechKind.STOPPED, number, 0.0),),
+        oracle=(OracleUpdate(1, f"{number} ", False, 0.0, "fake"),),
+        commands=(Command.STOP,),
+        concealed=number,
+    )
+
+
+def test_a_step_waits_for_every_slot_but_not_for_longer_than_the_oldest_may_wait() -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.01)
+    scheduler.open(0)
+    scheduler.open(1)
+    assert scheduler.deadline() is None
+    scheduler.submit(0, frame(1), 5.0)
+    assert scheduler.deadline() == pytest.approx(5.01)
+    assert scheduler.take(5.005) == {}
+    scheduler.submit(1, frame(2), 5.006)
+    assert set(scheduler.take(5.006)) == {0, 1}
+    scheduler.submit(0, frame(3), 6.0)
+    assert set(scheduler.take(6.011)) == {0}
+
+
+def test_a_slot_that_closes_is_not_waited_for() -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=1.0)
+    scheduler.open(0)
+    scheduler.open(1)
+    scheduler.submit(0, frame(1), 0.0)
+    scheduler.close(1)
+    assert set(scheduler.take(0.0)) == {0}
+
+
+def test_a_burst_is_worked_off_whole() -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.0)
+    scheduler.open(0)
+    for number in range(MOST):
+        scheduler.submit(0, frame(number, QUIET), 0.0)
+    taken = [scheduler.take(0.0)[0].concealed for _ in range(MOST)]
+    assert taken == list(range(MOST))
+    assert scheduler.shed == 0
+
+
+@pytest.mark.parametrize("quiet_every", [3, 0])
+def test_a_front_end_that_takes_90_ms_for_80_ms_frames_stays_bounded(quiet_every: int) -> None:
+    """kyutai-labs/moshi#229: it lagged 11 s behind after 1m42."""
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.0)
+    scheduler.open(0)
+    submitted = taken = 0
+    events: list[int] = []
+    for tick in range(1, 30 * 60 * 100):  # 10 ms each
+        if tick % 8 == 0:
+            quiet = quiet_every and submitted % quiet_every == 0
+            scheduler.submit(0, frame(submitted, QUIET if quiet else LOUD), tick / 100)
+            submitted += 1
+        if tick % 9 == 0:
+            for step in scheduler.take(tick / 100).values():
+                events.extend(event.utterance for event in step.speech)
+                taken += 1
+        assert scheduler.waiting(0) <= (3 if quiet_every else MOST)
+    assert scheduler.shed == submitted - taken - scheduler.waiting(0)
+    assert scheduler.shed / submitted == pytest.approx(1 / 9, abs=0.01)
+    assert events == list(range(len(events)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["loud", "quiet", "take"]), st.integers(0, 2), st.floats(0, 0.3))
+    )
+)
+def test_no_frame_is_lost_uncounted_or_reordered_and_what_rode_on_it_arrives(
+    script: list[tuple[str, int, float]],
+) -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.01)
+    taken: dict[int, list[StepInput]] = {slot: [] for slot in range(3)}
+    sent = dict.fromkeys(taken, 0)
+    now = 0.0
+    for slot in taken:
+        scheduler.open(slot)
+
+    def take() -> bool:
+        batch = scheduler.take(now)
+        for slot, step in batch.items():
+            taken[slot].append(step)
+        return bool(batch)
+
+    for what, slot, pause_s in script:
+        now += pause_s
+        if what == "take":
+            take()
+            continue
+        scheduler.submit(slot, frame(sent[slot], LOUD if what == "loud" else QUIET), now)
+        sent[slot] += 1
+        assert scheduler.waiting(slot) <= MOST
+    now += 1.0
+    while take():
+        pass
+
+    assert scheduler.shed == sum(sent.values()) - sum(map(len, taken.values()))
+    for slot, steps in taken.items():
+        numbers = [step.concealed for step in steps]
+        assert numbers == sorted(set(numbers))
+        everything = list(range(sent[slot]))
+        assert [event.utterance for step in steps for event in step.speech] == everything
+        assert sum(len(step.commands) for step in steps) == sent[slot]
+        text = "".join(update.text for step in steps for update in step.oracle)
+        assert text.split() == [str(number) for number in everything]
+
+
+def test_loud_frames_are_shed_only_when_no_quiet_one_is_there() -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.0)
+    scheduler.open(0)
+    for number, pcm in enumerate([LOUD, LOUD, QUIET, LOUD, LOUD, LOUD, LOUD]):
+        scheduler.submit(0, frame(number, pcm), 0.0)
+    assert scheduler.take(0.0)[0].concealed == 1
+    assert scheduler.take(0.0)[0].concealed == 3
+
+
+def test_a_newer_epoch_that_rides_on_a_shed_frame_still_replaces_the_older() -> None:
+    scheduler = Scheduler(FRAME_S, max_wait_s=0.0)
+    scheduler.open(0)
+    updates = [OracleUpdate(epoch, f"e{epoch} ", False, 0.0, "fake") for epoch in (1, 2, 2)]
+    for number in range(MOST + 3):
+        riding = tuple(updates[number : number + 1])
+        scheduler.submit(0, StepInput(LOUD, oracle=riding), 0.0)
+    (update,) = scheduler.take(0.0)[0].oracle
+    assert (update.epoch, update.text) == (2, "e2 e2 ")
