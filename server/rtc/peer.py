@@ -169,8 +169,8 @@ class Peer:
             self._nacks.offer(self._timeline.wire(sequences))
 
     def rtt_s(self) -> float | None:
-        """Round-trip time of the media path; None until a report came back."""
-        return seam.rtt_s(self._audio.sender)
+        """Round-trip time of the network path; None until connected."""
+        return self._path.rtt_s
 
     def heard_at_s(self) -> float:
         """Loop time at which anything last came: media, events or consent checks."""

@@ -4,25 +4,26 @@ What stock aiortc has no public way for, and why we need it:
 
 - RTP as it arrives. Its audio jitter buffer ratchets from 80 to 280 ms at the first loss and
   never drains, its decoder knows neither FEC nor concealment (aiortc#543); ours does.
-- NACKs for audio (RFC 4585 section 6.2.1), and the round-trip time.
-- Consent checks each second (RFC 7675), and when the peer was last heard.
+- NACKs for audio (RFC 4585 section 6.2.1).
+- Consent checks each second (RFC 7675), how long their answers take, and when the peer was last
+  heard. (The round-trip time of RTCP reports comes only after 5 s from Chromium.)
 - A loopback candidate, a short wait for STUN, and no strangers' datagrams.
 
 `aiortc` is pinned; `check` runs at import and names whatever has moved.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, cast
 
 import aioice.ice
+import aioice.stun
 import aiortc.rtcrtpreceiver
-import aiortc.rtcrtpsender
-from aiortc import RTCIceTransport, RTCRtpReceiver, RTCRtpSender
+from aiortc import RTCIceTransport, RTCRtpReceiver
 from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket
 
+from pipeline.clock import now
 from pipeline.errors import ConfigError
 
 CONSENT_S = 1.0
@@ -42,8 +43,8 @@ NEEDED = (
     (aiortc.rtcrtpreceiver, "RTCRtpReceiver._RTCRtpReceiver__codecs"),
     (aiortc.rtcrtpreceiver, "RTCRtpReceiver._RTCRtpReceiver__remote_streams"),
     (aiortc.rtcrtpreceiver, "StreamStatistics.add"),
-    (aiortc.rtcrtpsender, "RTCRtpSender._RTCRtpSender__rtt"),
     (aiortc, "RTCIceTransport._connection"),
+    (aioice.stun, "RETRY_RTO"),
     (aioice.ice, "CONSENT_INTERVAL"),
     (aioice.ice, "CONSENT_FAILURES"),
     (aioice.ice, "Connection.get_component_candidates"),
@@ -53,6 +54,7 @@ NEEDED = (
     (aioice.ice, "CandidatePair.remote_addr"),
     (aioice.ice, "CandidatePair.State.SUCCEEDED"),
     (aioice.ice, "StunProtocol.datagram_received"),
+    (aioice.ice, "StunProtocol.request"),
 )
 
 
@@ -113,12 +115,6 @@ async def send_nack(receiver: RTCRtpReceiver, ssrc: int, sequences: Sequence[int
     await receiver._send_rtcp_nack(ssrc, list(sequences))
 
 
-def rtt_s(sender: RTCRtpSender) -> float | None:
-    """Smoothed round-trip time from RTCP reports (RFC 3550 section 6.4.1); None: not yet known."""
-    rtt: float | None = sender._RTCRtpSender__rtt  # type: ignore[attr-defined]
-    return rtt
-
-
 class IcePath:
     """Stands between a peer's sockets and its ICE connection.
 
@@ -126,8 +122,10 @@ class IcePath:
     """
 
     def __init__(self, transport: RTCIceTransport, *, loopback: bool, relay_only: bool) -> None:
-        self.heard_at_s = asyncio.get_running_loop().time()
+        self.heard_at_s = now()
         """Loop time of the newest datagram from the peer, consent checks included."""
+        self.rtt_s: float | None = None
+        """Smoothed time that the peer's answers to our checks take; None before the first."""
         self._connection = cast(Any, transport._connection)
         self._loopback = loopback
         self._relay_only = relay_only
@@ -162,8 +160,14 @@ class IcePath:
             for checked in self._connection._check_list
         ):
             return False
-        self.heard_at_s = asyncio.get_running_loop().time()
+        self.heard_at_s = now()
         return True
+
+    def note_rtt(self, elapsed_s: float) -> None:
+        """RFC 6298 section 2.3; what took longer than a first try waits was sent twice."""
+        if elapsed_s < aioice.stun.RETRY_RTO:
+            before_s = elapsed_s if self.rtt_s is None else self.rtt_s
+            self.rtt_s = before_s + (elapsed_s - before_s) / 8
 
 
 class _Gate:
@@ -174,13 +178,22 @@ class _Gate:
 
     def __init__(self, protocol: Any, path: IcePath) -> None:
         self._receive = protocol.datagram_received
+        self._request = protocol.request
         self._path = path
         protocol.datagram_received = self._filter
+        protocol.request = self._timed_request
 
     def _filter(self, data: bytes, address: tuple[Any, ...]) -> None:
         from_peer = self._path.from_peer(address)
         if data and (from_peer or data[0] < FIRST_NOT_STUN):
             self._receive(data, address)
+
+    async def _timed_request(self, *request: Any, **options: Any) -> Any:
+        began_s = now()
+        answer = await self._request(*request, **options)
+        if "integrity_key" in options:  # the peer's answer, not a STUN server's
+            self._path.note_rtt(now() - began_s)
+        return answer
 
 
 FIRST_NOT_STUN = 4

@@ -9,9 +9,11 @@ Address = tuple[str, int]
 
 
 class Relay(asyncio.DatagramProtocol):
-    """Forwards between whoever speaks to it first and `far`, except what `drop` picks."""
+    """Forwards between whoever speaks to it and `far`, except what `drop` picks."""
 
     def __init__(self) -> None:
+        self.delay_s = 0.0
+        """Each way."""
         self.drop: Callable[[bytes], bool] = lambda datagram: False
         self.far: Address | None = None
         self._near: Address | None = None
@@ -49,7 +51,8 @@ class Relay(asyncio.DatagramProtocol):
             self._near = address
         target = self._near if address == self.far else self.far
         if target is not None and not self.drop(data):
-            self._transport.sendto(data, target)
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.delay_s, self._transport.sendto, data, target)
 
 
 def without_candidates(offer: str) -> str:

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import soxr
 from aiohttp import web
+from aiortc.rtcrtpreceiver import StreamStatistics
 from piper import PiperVoice
 
-from pipeline.audio import rtpdump
+from pipeline.audio.rtpdump import write_rtpdump
 from pipeline.types import OpusPacket, Pcm
 from server.rtc.peer import IceConfig, Peer
 from server.weights import Weights
@@ -25,6 +26,8 @@ from tests.e2e.chromium import chromium
 HERE = Path(__file__).parent
 LEAD_S = 1.0
 """Silence in front, for Chromium to connect in."""
+ADAPT_S = 6.0
+"""Chromium takes so long to believe in loss and to add FEC; not kept."""
 TAIL_S = 1.0
 CALL = """async ({munge, audio}) => {
   const stream = await navigator.mediaDevices.getUserMedia({audio});
@@ -48,6 +51,8 @@ class Recording:
     channels: int = 1
     munge: str = ""
     """Added to the answer's Opus parameters: what we would never ask for ourselves."""
+    fec: bool = False
+    """Report 20 % loss that never was, so that packets carry in-band FEC."""
 
     @property
     def text(self) -> str:
@@ -62,6 +67,7 @@ RECORDINGS = {
         ("What is the capital of Italy?",), rate_hz=44_100, channels=2, munge=";stereo=1"
     ),
     "mic-16k": Recording(("How many minutes are there in an hour?",), rate_hz=16_000),
+    "fec": Recording(("How many legs does a spider have?",), fec=True),
     "dtx": Recording(("How many hours", "are there in a day?"), 1.2, munge=";usedtx=1"),
 }
 
@@ -69,7 +75,8 @@ RECORDINGS = {
 def speak(voice: PiperVoice, recording: Recording) -> Pcm:
     """The sentence at `rate_hz`, with silence around and inside it."""
     made_hz = voice.config.sample_rate
-    parts = [np.zeros(round(LEAD_S * made_hz), np.float32)]
+    lead_s = LEAD_S + ADAPT_S * recording.fec
+    parts = [np.zeros(round(lead_s * made_hz), np.float32)]
     for each in recording.sentence:
         parts += [chunk.audio_float_array for chunk in voice.synthesize(each)]
         parts.append(np.zeros(round(recording.pause_s * made_hz), np.float32))
@@ -129,9 +136,12 @@ async def main(names: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             wav = Path(folder) / "microphone.wav"
             write_wav(wav, pcm, recording.rate_hz, recording.channels)
+            if recording.fec:
+                StreamStatistics.fraction_lost = property(lambda stream: 51)
             packets = await listen(wav, len(pcm) / recording.rate_hz, recording)
+            packets = packets[round(ADAPT_S * 50 * recording.fec) :]
         dump = HERE / f"{name}.rtpdump"
-        rtpdump.write(dump, packets)
+        write_rtpdump(dump, packets)
         (HERE / f"{name}.txt").write_text(recording.text + "\n")
         print(f"{name}: {len(packets)} packets, {dump.stat().st_size} bytes")
 
