@@ -19,6 +19,16 @@ class MediaSettings(_Group):
 class HearingSettings(_Group):
     """[hearing]: when somebody speaks, and when they are done."""
 
+    fixed_silence_s: float | None = Field(
+        default=None, gt=0, description="silence that ends every turn; unset: the words decide"
+    )
+    unsure_silence_s: float = Field(
+        default=0.6, gt=0, description="silence that ends a turn whose words may go on"
+    )
+    unfinished_silence_s: float = Field(
+        default=1.2, gt=0, description="silence that ends a turn whose words must go on"
+    )
+
 
 class SttSettings(_Group):
     """[stt]: speech to text."""

@@ -1,0 +1,111 @@
+"""When a turn starts, pauses and ends: windows and words in, SpeechEvents out.
+
+    idle ──speech──▶ speaking ──quiet──▶ paused ──long enough──▶ idle
+                        ▲                  │
+                        └──── goes on ─────┘
+
+How long is long enough is predicted from the words so far (endpoint.py).
+"""
+
+from collections.abc import Callable
+
+from pipeline.hearing.endpoint import Endpoint, is_backchannel
+from pipeline.hearing.speech import Onset, Window
+from pipeline.types import SpeechEvent, SpeechKind, Transcript
+
+QUIET_WINDOWS = 3
+"""Quiet windows that make a pause: 96 ms; the closure of a "t" is shorter."""
+QUIET_DB = 30.0
+"""This far below the utterance's level is quiet, whatever the slower VAD says."""
+LEVEL_FALL = 0.02
+"""How fast the utterance's level falls towards that of later windows, share a window."""
+
+
+class Turn:
+    """One microphone's turns. Utterance numbers come from `next_utterance`."""
+
+    def __init__(self, next_utterance: Callable[[], int], endpoint: Endpoint) -> None:
+        self._next_utterance, self._endpoint = next_utterance, endpoint
+        self._onset, self._again = Onset(), Onset(need=2, need_articulate=1)
+        self._utterance = 0
+        self._now_s = 0.0
+        self._open = False
+        """An utterance has started and its turn has not ended."""
+        self._began_s = 0.0
+        self._stopped_s: float | None = None
+        """End of speech, while paused."""
+        self._quiet = 0
+        self._last_loud_s = 0.0
+        self._level_db = 0.0
+        self._words: Transcript | None = None
+        self._during_reply = False
+
+    def heard(self, window: Window, assistant_speaks: bool) -> list[SpeechEvent]:
+        self._now_s = window.end_s
+        if not self._open:
+            return self._idle(window, assistant_speaks)
+        if self._stopped_s is None:
+            return self._speaking(window)
+        return self._paused(window)
+
+    def understood(self, words: Transcript) -> list[SpeechEvent]:
+        """The newest transcript of an utterance, partial or final."""
+        if words.utterance != self._utterance:
+            return []
+        if not self._open:
+            nothing = words.final and self._nothing_to_answer(words)
+            return [self._event(SpeechKind.RETRACTED, words.end_s)] if nothing else []
+        self._words = words
+        return self._maybe_ended()
+
+    def _idle(self, window: Window, assistant_speaks: bool) -> list[SpeechEvent]:
+        began_s = self._onset.push(window)
+        if began_s is None:
+            return []
+        self._utterance, self._open, self._words = self._next_utterance(), True, None
+        self._began_s, self._during_reply = began_s, assistant_speaks
+        self._resume(window)
+        return [self._event(SpeechKind.STARTED, began_s)]
+
+    def _resume(self, window: Window) -> None:
+        self._stopped_s, self._quiet = None, 0
+        self._last_loud_s, self._level_db = window.end_s, window.level_db
+
+    def _speaking(self, window: Window) -> list[SpeechEvent]:
+        if window.likely and window.level_db > self._level_db - QUIET_DB:
+            self._quiet, self._last_loud_s = 0, window.end_s
+            fallen_db = self._level_db + LEVEL_FALL * (window.level_db - self._level_db)
+            self._level_db = max(window.level_db, fallen_db)
+            return []
+        self._quiet += 1
+        if self._quiet < QUIET_WINDOWS:
+            return []
+        self._stopped_s = self._last_loud_s
+        self._again = Onset(need=2, need_articulate=1)
+        return [self._event(SpeechKind.STOPPED, self._stopped_s)]
+
+    def _paused(self, window: Window) -> list[SpeechEvent]:
+        began_s = self._again.push(window)
+        if began_s is not None:
+            self._resume(window)
+            return [self._event(SpeechKind.STARTED, began_s)]
+        return self._maybe_ended()
+
+    def _maybe_ended(self) -> list[SpeechEvent]:
+        stopped_s, words = self._stopped_s, self._words
+        if stopped_s is None or self._again.trying:
+            return []
+        covered = words is not None and words.end_s >= stopped_s
+        text = words.text if words is not None and covered else None
+        if self._now_s - stopped_s < self._endpoint.wait_s(text):
+            return []
+        self._open = False
+        nothing = words is not None and covered and self._nothing_to_answer(words)
+        kind = SpeechKind.RETRACTED if nothing else SpeechKind.TURN_ENDED
+        return [self._event(kind, stopped_s)]
+
+    def _nothing_to_answer(self, words: Transcript) -> bool:
+        return not words.text or (self._during_reply and is_backchannel(words.text))
+
+    def _event(self, kind: SpeechKind, at_s: float) -> SpeechEvent:
+        return SpeechEvent(kind, self._utterance, at_s)
