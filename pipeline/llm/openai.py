@@ -39,9 +39,12 @@ class OpenAIModel:
         self._temperature = openai.omit if temperature is None else temperature
         # OpenAI's own newer models refuse max_tokens; other servers may know nothing else.
         self._limit = {"max_tokens" if base_url else "max_completion_tokens": max_tokens}
+        # llama.cpp closes a connection after a stream without saying so, and one request in
+        # twenty then fails. Where there is no TLS a fresh connection costs next to nothing.
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none",
             base_url=base_url or None,
+            default_headers={"Connection": "close"} if base_url.startswith("http://") else None,
             max_retries=0,
             timeout=openai.Timeout(read_s, connect=CONNECT_S),
         )

@@ -3,7 +3,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -32,8 +32,8 @@ async def running(path: Path) -> AsyncIterator[LocalLlm]:
         run.cancel()
 
 
-async def ask(llm: LocalLlm, question: str) -> str:
-    messages = [*OPENING, Message("user", question)]
+async def ask(llm: LocalLlm, question: str, before: Sequence[Message] = OPENING) -> str:
+    messages = [*before, Message("user", question)]
     return "".join([piece async for piece in llm.stream(messages)])
 
 
@@ -68,6 +68,19 @@ async def test_it_knows_the_capital_of_france_survives_being_killed_and_ends_wit
         os.kill(second, 0)
     with pytest.raises(ServiceError, match="starting"):
         await ask(llm, "Are you there?")
+
+
+async def test_one_question_after_another_is_answered_without_a_broken_connection(
+    weights: Weights,
+) -> None:
+    settings = LlmSettings(answer_tokens=2)
+    llm = LocalLlm(weights.path("llm"), slots=1, settings=settings)
+    async with asyncio.TaskGroup() as tasks:
+        run = tasks.create_task(llm.run())
+        await llm.ready()
+        for _ in range(100):
+            assert await ask(llm, "Hello", ())
+        run.cancel()
 
 
 async def test_a_broken_file_ends_the_start_with_a_clear_error(tmp_path: Path) -> None:
