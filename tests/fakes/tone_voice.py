@@ -23,6 +23,8 @@ from pipeline.types import (
 )
 
 WORD_S = 0.2
+TONE_HZ = 190
+LOUDNESS = 0.5
 FRAME_S = FRAME_SAMPLES / RATE_HZ
 
 
@@ -67,7 +69,7 @@ class ToneVoice:
 
 def tone(seconds: float) -> Pcm:
     at = np.arange(int(seconds * RATE_HZ))
-    return (0.5 * np.sin(2 * np.pi * 200 * at / RATE_HZ)).astype(np.float32)
+    return (LOUDNESS * np.sin(2 * np.pi * TONE_HZ * at / RATE_HZ)).astype(np.float32)
 
 
 class Caller:

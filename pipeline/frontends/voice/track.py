@@ -73,6 +73,6 @@ def word_starts(words: Sequence[str], pcm: Pcm) -> list[int]:
     """At which sample each word begins: the speech shared out by the words' lengths."""
     loud = np.flatnonzero(np.abs(pcm) > LOUD)
     speech = int(loud[-1]) + 1 if len(loud) else len(pcm)
-    lengths = [len(word) + 1 for word in words]
+    lengths = [len(word.strip()) + 1 for word in words]
     before = [0, *accumulate(lengths)]
     return [speech * length // before[-1] for length in before[:-1]]

@@ -69,7 +69,7 @@ async def test_a_slow_step_does_not_block_the_loop_and_its_backlog_is_bounded_an
         assert not load.fits
 
 
-async def test_a_caller_who_gives_up_while_joining_leaves_the_slot_free() -> None:
+async def test_callers_who_give_up_while_leaving_or_joining_leave_the_slot_free() -> None:
     front_end = Echo(slots=1, step_s=0.2)
     async with ThreadEngine(front_end) as engine:
         slot = await engine.open(SessionConfig())
@@ -78,10 +78,10 @@ async def test_a_caller_who_gives_up_while_joining_leaves_the_slot_free() -> Non
         closing = asyncio.create_task(engine.close(slot))
         joining = asyncio.create_task(engine.open(SessionConfig()))
         await asyncio.sleep(0)
-        joining.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await joining
-        await closing
+        for task in (closing, joining):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
         next_one = await asyncio.wait_for(engine.open(SessionConfig()), 5)
         assert front_end.open_slots == {next_one.index}
 

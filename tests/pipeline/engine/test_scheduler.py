@@ -46,13 +46,14 @@ def test_a_slot_that_closes_is_not_waited_for() -> None:
     assert set(scheduler.take(0.0)) == {0}
 
 
-def test_a_burst_is_worked_off_whole() -> None:
+def test_bursts_are_worked_off_whole() -> None:
     scheduler = Scheduler(FRAME_S, max_wait_s=0.0)
     scheduler.open(0)
-    for number in range(MOST):
-        scheduler.submit(0, frame(number, QUIET), 0.0)
-    taken = [scheduler.take(0.0)[0].concealed for _ in range(MOST)]
-    assert taken == list(range(MOST))
+    for now in (0.0, 10.0):
+        for number in range(MOST):
+            scheduler.submit(0, frame(number, QUIET), now)
+        taken = [scheduler.take(now)[0].concealed for _ in range(MOST)]
+        assert taken == list(range(MOST))
     assert scheduler.shed == 0
 
 

@@ -6,7 +6,16 @@ import pytest
 from pipeline.frontends.voice.phrases import APOLOGY, CORRECTIONS, OPENERS
 from pipeline.frontends.voice.voice import FRAME_SAMPLES, RATE_HZ
 from pipeline.types import Mode
-from tests.fakes.tone_voice import FRAME_S, WORD_S, Caller, ToneVoice, sounding, words
+from tests.fakes.tone_voice import (
+    FRAME_S,
+    LOUDNESS,
+    TONE_HZ,
+    WORD_S,
+    Caller,
+    ToneVoice,
+    sounding,
+    words,
+)
 
 PARIS = "The capital of France is Paris."
 
@@ -96,13 +105,30 @@ def test_each_word_is_told_in_the_frame_in_which_its_tone_starts() -> None:
     caller = Caller()
     caller.ask(1)
     caller.answer("Red green blue white.", 1, epoch=7)
-    start = len(caller.outputs) * FRAME_SAMPLES
     caller.run(2)
+    start = np.flatnonzero([sounding(output) for output in caller.outputs])[0] * FRAME_SAMPLES
     told = [(i, word) for i, output in enumerate(caller.outputs) for word in output.words]
     assert [word.epoch for _, word in told] == [7] * 4
     assert all(word.start_sample // FRAME_SAMPLES == frame for frame, word in told)
     starts_s = [(word.start_sample - start) / RATE_HZ for _, word in told]
-    assert starts_s == pytest.approx([0, WORD_S, 2 * WORD_S, 3 * WORD_S], abs=0.06)
+    letters = 4 * WORD_S / len("Red green blue white. ")
+    assert starts_s == pytest.approx([0, 4 * letters, 10 * letters, 15 * letters], abs=0.002)
+
+
+def test_clauses_follow_each_other_without_a_gap_even_if_recording_one_takes_longer_than_it() -> (
+    None
+):
+    caller = Caller(voice=ToneVoice(delay_s=0.8))
+    caller.started(1)
+    caller.answer("Paris is old. It is big. It is grey. It is warm.", 1, epoch=1)
+    caller.run(1)
+    caller.turn_ended(1)
+    caller.run(0.1)
+    caller.run(5)
+    speaking = [output for output in caller.outputs if output.speaking]
+    gaps = [output for output in speaking[int(3 * WORD_S / FRAME_S) + 15 :] if not sounding(output)]
+    assert caller.said == "Paris is old. It is big. It is grey. It is warm."
+    assert not gaps
 
 
 # Being interrupted.
@@ -126,10 +152,10 @@ def test_the_cut_fades_instead_of_clicking() -> None:
     caller = Caller()
     caller.ask(1)
     caller.answer(PARIS, 1, epoch=1)
-    caller.run(0.513)
+    caller.run(0.5)
     caller.started(2)
     caller.run(0.1)
-    steepest = 2 * np.pi * 200 / RATE_HZ * 0.5
+    steepest = LOUDNESS * 2 * np.pi * TONE_HZ / RATE_HZ
     assert np.abs(np.diff(caller.pcm)).max() < 1.2 * steepest
 
 
@@ -183,6 +209,49 @@ def test_a_turn_taken_back_after_it_ended_gives_way_to_the_answer_it_displaced()
     assert caller.ended[-1].text == PARIS
 
 
+def test_an_answer_given_up_for_another_does_not_come_back_turns_later() -> None:
+    caller = Caller()
+    caller.ask(1)
+    caller.answer("France is a country in the west of Europe.", 1, epoch=1)
+    caller.run(0.5)
+    caller.ask(2)
+    caller.answer(PARIS, 2, epoch=2)
+    caller.run(3)
+    caller.ask(3)
+    caller.run(0.1)
+    caller.retracted(3)
+    caller.run(5)
+    assert caller.ended[-1].text == PARIS
+
+
+def test_a_cough_does_not_confuse_what_has_been_said() -> None:
+    caller = Caller()
+    caller.ask(1)
+    caller.answer(PARIS + " It is small.", 1, epoch=1)
+    caller.run(0.5)
+    caller.started(2)
+    caller.run(0.2)
+    caller.retracted(2)
+    caller.run(0.5)
+    caller.answer(PARIS + " It is large.", 1, epoch=2)
+    caller.run(4)
+    assert caller.ended[-1].text == PARIS + " It is large."
+
+
+def test_a_clause_cut_by_a_cough_is_not_said_again_if_a_newer_answer_contradicts_it() -> None:
+    caller = Caller()
+    caller.ask(1)
+    caller.answer("The capital of France is Lyon.", 1, epoch=1)
+    caller.run(0.3)
+    caller.answer(PARIS, 1, epoch=2)
+    caller.run(0.1)
+    caller.started(2)
+    caller.run(0.3)
+    caller.retracted(2)
+    caller.run(4)
+    assert caller.ended[-1].text == PARIS
+
+
 def test_a_user_who_goes_on_after_a_wrongly_ended_turn_is_answered_with_the_next_oracle() -> None:
     caller = Caller()
     caller.ask(1)
@@ -190,10 +259,11 @@ def test_a_user_who_goes_on_after_a_wrongly_ended_turn_is_answered_with_the_next
     caller.run(0.5)
     caller.started(2)
     caller.run(0.3)
-    caller.answer(PARIS, 2, epoch=2)
-    caller.answer(" It has many cheeses.", 1, epoch=1)
+    caller.answer("It has many cheeses.", 1, epoch=2)
     caller.run(0.3)
     caller.turn_ended(2)
+    caller.run(0.1)
+    caller.answer(PARIS, 2, epoch=3)
     caller.run(4)
     assert caller.ended[0].cut
     assert [reply.text for reply in caller.ended[1:]] == [PARIS]
@@ -277,6 +347,21 @@ def test_a_newer_answer_that_contradicts_is_corrected_once_after_the_clause() ->
     caller.run(6)
     corrected = f"{CORRECTIONS[0]} the capital of France is Paris."
     assert caller.said == f"The capital of France is Lyon. {corrected}"
+
+
+def test_after_a_correction_only_another_contradiction_is_corrected_and_in_other_words() -> None:
+    caller = Caller()
+    caller.ask(1)
+    caller.answer("It is Lyon.", 1, epoch=1)
+    caller.run(0.3)
+    caller.answer("It is Paris. It is small.", 1, epoch=2)
+    caller.run(1.0)
+    caller.answer("It is Paris. It is large.", 1, epoch=3)
+    caller.run(0.5)
+    caller.answer("It is Nice.", 1, epoch=4)
+    caller.run(4)
+    corrected = f"It is Lyon. {CORRECTIONS[0]} it is Paris. It is large."
+    assert caller.said == f"{corrected} {CORRECTIONS[1]} it is Nice."
 
 
 def test_a_mere_rewording_of_what_was_said_is_not_worth_a_correction() -> None:
