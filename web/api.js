@@ -90,7 +90,7 @@ export function createApi(askSecret, storage) {
 /** @param {(refused: string) => Promise<string>} askSecret @param {Storage} storage */
 async function authorise(askSecret, storage) {
   storage.removeItem(BEARER);
-  for (let refused = ""; ; ) {
+  for (let refused = ""; ;) {
     const secret = await askSecret(refused);
     const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
     const response = await reach(() =>
@@ -117,5 +117,9 @@ async function reach(attempt) {
 async function failure(response) {
   const retryAfter_s = Number.parseFloat(response.headers.get("Retry-After") ?? "");
   const body = await response.json().catch(() => ({}));
-  return new ApiError(response.status, body.error ?? {}, Number.isFinite(retryAfter_s) ? retryAfter_s : null);
+  return new ApiError(
+    response.status,
+    body.error ?? {},
+    Number.isFinite(retryAfter_s) ? retryAfter_s : null,
+  );
 }

@@ -52,7 +52,11 @@ export async function dial(api, track, session, ends, signal) {
     channel.onmessage = ({ data }) => ends.onEvent(JSON.parse(data));
     const offer = await pc.createOffer();
     await pc.setLocalDescription({ type: "offer", sdp: withOpusFec(offer.sdp ?? "") });
-    const { answer, location } = await api.openCall(pc.localDescription?.sdp ?? "", session, signal);
+    const { answer, location } = await api.openCall(
+      pc.localDescription?.sdp ?? "",
+      session,
+      signal,
+    );
     ends.onPlace(location);
     await pc.setRemoteDescription({ type: "answer", sdp: answer });
     trickle.begin(location);
@@ -82,7 +86,11 @@ function startTrickle(pc, api) {
   const flush = () => {
     timer = 0;
     if (!location || pc.signalingState === "closed" || (!waiting.length && !end)) return;
-    const fragment = sdpFragment({ ...iceCredentials(pc.localDescription?.sdp ?? ""), candidates: waiting, end });
+    const fragment = sdpFragment({
+      ...iceCredentials(pc.localDescription?.sdp ?? ""),
+      candidates: waiting,
+      end,
+    });
     waiting = [];
     end = false;
     // A lost PATCH is no harm while another candidate pair works; the connect timeout tells if none does.
@@ -118,7 +126,11 @@ function opened(channel, pc, signal) {
     pc.onconnectionstatechange = () => {
       if (pc.connectionState === "failed") settle(() => reject(new NoPath()))();
     };
-    signal.addEventListener("abort", settle(() => reject(signal.reason)), { once: true });
+    signal.addEventListener(
+      "abort",
+      settle(() => reject(signal.reason)),
+      { once: true },
+    );
   });
 }
 

@@ -86,7 +86,12 @@ const handlers = {
   "local.stats": (state, { stats }) => ({ ...state, latency: { ...state.latency, ...stats } }),
   "local.call": beginCall,
   "local.lost": hush,
-  "local.ended": (state) => ({ ...hush(state), phase: state.call ? "ended" : "idle", token: null, down: {} }),
+  "local.ended": (state) => ({
+    ...hush(state),
+    phase: state.call ? "ended" : "idle",
+    token: null,
+    down: {},
+  }),
 
   "input_audio_buffer.speech_started": (state) => ({ ...state, userSpeaks: true }),
   "input_audio_buffer.speech_stopped": (state) => ({ ...state, userSpeaks: false }),
@@ -99,9 +104,19 @@ const handlers = {
   }),
   "conversation.item.truncated": cutItem,
   "umigame.partial": (state, { item_id, text }, now_ms) =>
-    editLine(state, item_id, "user", now_ms, (line) => (line.status === "partial" ? { ...line, text } : line)),
-  "conversation.item.input_audio_transcription.completed": (state, { item_id, transcript }, now_ms) =>
-    editLine(state, item_id, "user", now_ms, (line) => ({ ...line, text: transcript, status: "final" })),
+    editLine(state, item_id, "user", now_ms, (line) =>
+      line.status === "partial" ? { ...line, text } : line,
+    ),
+  "conversation.item.input_audio_transcription.completed": (
+    state,
+    { item_id, transcript },
+    now_ms,
+  ) =>
+    editLine(state, item_id, "user", now_ms, (line) => ({
+      ...line,
+      text: transcript,
+      status: "final",
+    })),
   "conversation.item.input_audio_transcription.failed": (state, { item_id }, now_ms) =>
     editLine(state, item_id, "user", now_ms, (line) => ({ ...line, status: "final" })),
 
@@ -113,12 +128,19 @@ const handlers = {
     editLine(state, item_id, "assistant", now_ms, (line) => played(line, transcript)),
   "response.output_item.done": finishItem,
   "response.done": (state) => ({ ...state, replyPending: false }),
-  "output_audio_buffer.started": (state) => ({ ...state, replyPending: false, assistantSpeaks: true }),
+  "output_audio_buffer.started": (state) => ({
+    ...state,
+    replyPending: false,
+    assistantSpeaks: true,
+  }),
   "output_audio_buffer.stopped": (state) => ({ ...state, assistantSpeaks: false }),
   "output_audio_buffer.cleared": (state) => ({ ...state, assistantSpeaks: false }),
   error: (state, { error }) => ({
     ...state,
-    problem: { title: error?.message ?? "The server reported an error.", advice: error?.hint ?? "" },
+    problem: {
+      title: error?.message ?? "The server reported an error.",
+      advice: error?.hint ?? "",
+    },
   }),
 
   "umigame.oracle": heardOracle,
@@ -185,7 +207,9 @@ function hush(state) {
 
 /** @param {any} item */
 const itemText = (item) =>
-  (item.content ?? []).map((/** @type {any} */ part) => part.transcript ?? part.text ?? "").join("");
+  (item.content ?? [])
+    .map((/** @type {any} */ part) => part.transcript ?? part.text ?? "")
+    .join("");
 
 /** @type {typeof handlers[string]} */
 function addItem(state, { item }, now_ms) {
@@ -204,14 +228,21 @@ function finishItem(state, event, now_ms) {
   const { item } = event;
   if (item.type !== "message" || item.role !== "assistant") return next;
   const text = itemText(item);
-  const done = editLine(next, item.id, "assistant", now_ms, (line) => played(line, text || line.text));
-  return item.status === "incomplete" ? cutItem(done, { type: event.type, item_id: item.id }, now_ms) : done;
+  const done = editLine(next, item.id, "assistant", now_ms, (line) =>
+    played(line, text || line.text),
+  );
+  return item.status === "incomplete"
+    ? cutItem(done, { type: event.type, item_id: item.id }, now_ms)
+    : done;
 }
 
 /** @type {typeof handlers[string]} */
 function cutItem(state, { item_id }) {
   const texts = meant(state);
-  return { ...state, lines: change(state.lines, keyOf(state, item_id), (line) => cutOff(line, texts)) };
+  return {
+    ...state,
+    lines: change(state.lines, keyOf(state, item_id), (line) => cutOff(line, texts)),
+  };
 }
 
 /** @type {typeof handlers[string]} */
@@ -219,7 +250,10 @@ function heardOracle(state, { epoch, source, prompt, text, final }) {
   const earlier = state.oracles.filter((oracle) => oracle.epoch < epoch);
   const newer = state.oracles.some((oracle) => oracle.epoch > epoch);
   if (newer) return state;
-  return { ...state, oracles: [...earlier, { epoch, source, prompt, text, final }].slice(-ORACLES_KEPT) };
+  return {
+    ...state,
+    oracles: [...earlier, { epoch, source, prompt, text, final }].slice(-ORACLES_KEPT),
+  };
 }
 
 /** @type {typeof handlers[string]} */

@@ -44,7 +44,12 @@ export async function holdLine(holder, signal) {
       lost_ms ||= performance.now();
       holder.onLost(error);
       const resuming = holder.token() !== null;
-      const step = nextStep({ error, count, lost_s: (performance.now() - lost_ms) / 1000, resuming });
+      const step = nextStep({
+        error,
+        count,
+        lost_s: (performance.now() - lost_ms) / 1000,
+        resuming,
+      });
       if (step.phase === "ended") throw error;
       holder.onPhase(step.phase, step.delay_s);
       await pause(step.delay_s, signal);

@@ -128,14 +128,20 @@ function onAudio(stream) {
 /** Autoplay rules may hold the sound back until the next click. */
 async function playVoice() {
   context.resume();
-  const silenced = await voice.play().then(() => false, (/** @type {Error} */ error) => error.name === "NotAllowedError");
+  const silenced = await voice.play().then(
+    () => false,
+    (/** @type {Error} */ error) => error.name === "NotAllowedError",
+  );
   dispatch({ type: "local.silenced", silenced });
 }
 
 /** @param {string} text */
 function say(text) {
   const content = [{ type: "input_text", text }];
-  call?.send({ type: "conversation.item.create", item: { type: "message", role: "user", content } });
+  call?.send({
+    type: "conversation.item.create",
+    item: { type: "message", role: "user", content },
+  });
   call?.send({ type: "response.create" });
 }
 
@@ -166,7 +172,8 @@ function hangUp() {
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+    return;
   if (event.key === "Escape") return hangUp();
   if (!mic.isOpen || target.closest("input, select")) return;
   const space = event.key === " " && !target.closest("button");
@@ -177,7 +184,9 @@ function onKey(event) {
 
 function download() {
   const clock = (/** @type {number} */ at_ms) => new Date(at_ms).toLocaleTimeString();
-  const url = URL.createObjectURL(new Blob([transcriptText(state.lines, clock)], { type: "text/plain" }));
+  const url = URL.createObjectURL(
+    new Blob([transcriptText(state.lines, clock)], { type: "text/plain" }),
+  );
   const name = `umigame-${new Date().toISOString().slice(0, 16).replaceAll(":", "")}.txt`;
   Object.assign(document.createElement("a"), { href: url, download: name }).click();
   URL.revokeObjectURL(url);

@@ -100,7 +100,8 @@ export class Microphone {
   async devicesChanged() {
     const devices = await this.listDevices();
     const usedId = this.track.getSettings().deviceId;
-    const wantedIsBack = this.isOpen && this.wantedId !== usedId && devices.some((d) => d.deviceId === this.wantedId);
+    const wantedIsBack =
+      this.isOpen && this.wantedId !== usedId && devices.some((d) => d.deviceId === this.wantedId);
     const oneCameBack = this.wentAway && devices.length > 0;
     if (wantedIsBack || oneCameBack) await this.open("gone");
   }

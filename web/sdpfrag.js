@@ -31,7 +31,8 @@ export function sdpFragment({ ufrag, pwd, mid, candidates, end }) {
  * @returns {{ufrag: string, pwd: string, mid: string}}
  */
 export function iceCredentials(sdp) {
-  const value = (/** @type {string} */ name) => sdp.match(new RegExp(`^a=${name}:(.*)$`, "m"))?.[1] ?? "";
+  const value = (/** @type {string} */ name) =>
+    sdp.match(new RegExp(`^a=${name}:(.*)$`, "m"))?.[1] ?? "";
   return { ufrag: value("ice-ufrag"), pwd: value("ice-pwd"), mid: value("mid") };
 }
 
@@ -45,5 +46,8 @@ export function withOpusFec(sdp) {
   const fmtp = sdp.match(new RegExp(`^a=fmtp:${type} .*$`, "m"))?.[0];
   if (fmtp?.includes("useinbandfec=1")) return sdp;
   if (fmtp) return sdp.replace(fmtp, `${fmtp};useinbandfec=1`);
-  return sdp.replace(new RegExp(`^a=rtpmap:${type} .*$`, "m"), `$&\r\na=fmtp:${type} useinbandfec=1`);
+  return sdp.replace(
+    new RegExp(`^a=rtpmap:${type} .*$`, "m"),
+    `$&\r\na=fmtp:${type} useinbandfec=1`,
+  );
 }

@@ -15,7 +15,9 @@
 export function readStats(report, before) {
   const all = [...report];
   const byId = new Map(all.map((entry) => [entry.id, entry]));
-  const selected = byId.get(all.find((entry) => entry.type === "transport")?.selectedCandidatePairId);
+  const selected = byId.get(
+    all.find((entry) => entry.type === "transport")?.selectedCandidatePairId,
+  );
   // Firefox has no transport report and marks the pair itself.
   const pair = selected ?? all.find((entry) => entry.type === "candidate-pair" && entry.selected);
   const inbound = all.find((entry) => entry.type === "inbound-rtp" && entry.kind === "audio");
@@ -30,7 +32,9 @@ export function readStats(report, before) {
     stats: {
       rtt_ms: rtt_s === undefined ? null : rtt_s * 1000,
       jitter_buffer_ms: samples > 0 ? ((buffered.delay_s - before.delay_s) / samples) * 1000 : null,
-      relayed: pair ? isRelayed(byId.get(pair.localCandidateId), byId.get(pair.remoteCandidateId)) : null,
+      relayed: pair
+        ? isRelayed(byId.get(pair.localCandidateId), byId.get(pair.remoteCandidateId))
+        : null,
     },
   };
 }

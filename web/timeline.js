@@ -16,7 +16,8 @@ export function transcriptText(lines, clock) {
 /** @param {Line} line @param {(at_ms: number) => string} clock */
 function lineText(line, clock) {
   if (line.role === "call") return `— new call, ${clock(line.at_ms)} —`;
-  const cut = line.status === "cut" ? ` — [cut off${line.unsaid ? `; unsaid: ${line.unsaid}` : ""}]` : "";
+  const cut =
+    line.status === "cut" ? ` — [cut off${line.unsaid ? `; unsaid: ${line.unsaid}` : ""}]` : "";
   return `[${clock(line.at_ms)}] ${speakers[line.role]}: ${line.text.trim()}${cut}`;
 }
 
@@ -28,7 +29,10 @@ function lineText(line, clock) {
 export function entryInWords({ at_s, type, ...fields }) {
   const detail = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name.replace(/_ms$/, "").replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}${name.endsWith("_ms") ? " ms" : ""}`);
+    .map(
+      ([name, value]) =>
+        `${name.replace(/_ms$/, "").replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : value}${name.endsWith("_ms") ? " ms" : ""}`,
+    );
   return {
     time: typeof at_s === "number" ? `${at_s.toFixed(2)} s` : "",
     what: String(type ?? "").replaceAll(/[_.]/g, " "),

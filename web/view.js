@@ -3,7 +3,14 @@
 import { followEnd } from "./follow.js";
 import { entryInWords } from "./timeline.js";
 import { TranscriptView } from "./transcript.js";
-import { leadInWords, micInWords, milliseconds, percent, phaseInWords, servicesInWords } from "./words.js";
+import {
+  leadInWords,
+  micInWords,
+  milliseconds,
+  percent,
+  phaseInWords,
+  servicesInWords,
+} from "./words.js";
 
 /** @typedef {import("./events.js").State} State */
 
@@ -58,7 +65,9 @@ export class View {
     byId("notice").hidden = !notice;
     setText(byId("notice-title"), notice?.title ?? "");
     setText(byId("notice-advice"), notice?.advice ?? "");
-    byId("notice-actions").replaceChildren(...(notice?.actions ?? []).map(([label, act]) => button(label, act)));
+    byId("notice-actions").replaceChildren(
+      ...(notice?.actions ?? []).map(([label, act]) => button(label, act)),
+    );
   }
 }
 
@@ -72,17 +81,26 @@ export const isCalling = ({ phase }) => phase !== "idle" && phase !== "ended";
  */
 function noticeOf(state, actions) {
   if (state.silenced) {
-    return { title: "Your browser holds the sound back.", advice: "", actions: [["Let it speak", actions.unsilence]] };
+    return {
+      title: "Your browser holds the sound back.",
+      advice: "",
+      actions: [["Let it speak", actions.unsilence]],
+    };
   }
   if (state.problem) return { ...state.problem, actions: [["Dismiss", actions.dismiss]] };
   const mic = micInWords(state.mic.kind, location.origin);
   if (mic) {
     /** @type {[string, () => void][]} */
     const ways = [["Try again", actions.retryMic]];
-    return { ...mic, actions: isCalling(state) ? ways : [...ways, ["Type instead", actions.typeInstead]] };
+    return {
+      ...mic,
+      actions: isCalling(state) ? ways : [...ways, ["Type instead", actions.typeInstead]],
+    };
   }
   const down = servicesInWords(state.down);
-  return down ? { title: down, advice: "The call goes on, and it recovers by itself.", actions: [] } : null;
+  return down
+    ? { title: down, advice: "The call goes on, and it recovers by itself.", actions: [] }
+    : null;
 }
 
 /** @param {string} label @param {() => void} act */
@@ -128,7 +146,10 @@ function renderControls(state) {
   byId("mute").hidden = !calling || state.phase === "asking";
   byId("hangup").hidden = !calling;
   setText(byId("start"), state.call ? "Start again" : "Start");
-  setText(byId("mute"), state.mic.kind !== "open" ? "Use microphone" : state.muted ? "Unmute" : "Mute");
+  setText(
+    byId("mute"),
+    state.mic.kind !== "open" ? "Use microphone" : state.muted ? "Unmute" : "Mute",
+  );
   byId("mute").classList.toggle("on", state.muted && state.mic.kind === "open");
   // A control that vanishes must not take the keyboard's place with it.
   if (focused === byId("start") && calling) byId("hangup").focus();
@@ -181,7 +202,11 @@ export function renderTimeline(entries) {
     ...entries.map((entry) => {
       const item = document.createElement("li");
       const { time, what, detail } = entryInWords(entry);
-      for (const [tag, text] of [["time", time], ["strong", what], ["span", detail]]) {
+      for (const [tag, text] of [
+        ["time", time],
+        ["strong", what],
+        ["span", detail],
+      ]) {
         item.append(Object.assign(document.createElement(tag), { textContent: text }));
       }
       return item;
@@ -191,7 +216,11 @@ export function renderTimeline(entries) {
 
 /** @param {MediaDeviceInfo[]} devices @param {string} usedId */
 export function renderDevices(devices, usedId) {
-  const options = devices.map((device, i) => new Option(device.label || `Microphone ${i + 1}`, device.deviceId));
-  byId("microphone").replaceChildren(...(options.length ? options : [new Option("System default", "")]));
+  const options = devices.map(
+    (device, i) => new Option(device.label || `Microphone ${i + 1}`, device.deviceId),
+  );
+  byId("microphone").replaceChildren(
+    ...(options.length ? options : [new Option("System default", "")]),
+  );
   byId("microphone").value = usedId || options[0]?.value || "";
 }

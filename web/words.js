@@ -45,7 +45,11 @@ function inLine({ queue }) {
 function path({ latency, overloaded_ms }) {
   if (overloaded_ms) return "The server cannot keep up: bits of sound are dropped";
   const far = typeof latency.rtt_ms === "number" && latency.rtt_ms > FAR_ms;
-  const how = latency.relayed ? "Connected through a relay" : latency.relayed === false ? "Connected directly" : "Connected";
+  const how = latency.relayed
+    ? "Connected through a relay"
+    : latency.relayed === false
+      ? "Connected directly"
+      : "Connected";
   return far ? `${how}, but far away: answers feel slower` : how;
 }
 
@@ -63,7 +67,8 @@ export const milliseconds = (ms) => (typeof ms === "number" ? `${Math.round(ms)}
  * A share worth telling, or "".
  * @param {number | boolean | null | undefined} share
  */
-export const percent = (share) => (typeof share === "number" && share >= 0.1 ? `${share.toFixed(1)} %` : "");
+export const percent = (share) =>
+  typeof share === "number" && share >= 0.1 ? `${share.toFixed(1)} %` : "";
 
 /** @type {Record<string, string>} */
 const services = {
@@ -78,19 +83,29 @@ const services = {
  */
 export function servicesInWords(down) {
   return Object.entries(down)
-    .map(([service, message]) => `${services[service] ?? `${service} is down`}${message ? ` (${message})` : ""}.`)
+    .map(
+      ([service, message]) =>
+        `${services[service] ?? `${service} is down`}${message ? ` (${message})` : ""}.`,
+    )
     .join(" ");
 }
 
 /** @type {Record<number, Problem>} */
 const answers = {
-  0: { title: "The server cannot be reached.", advice: "Check that it is running and that you are online, then press Start." },
+  0: {
+    title: "The server cannot be reached.",
+    advice: "Check that it is running and that you are online, then press Start.",
+  },
   403: {
     title: "The server does not accept calls from this address.",
-    advice: "Open the page at the address the server printed when it started, or add this one to its allowed origins.",
+    advice:
+      "Open the page at the address the server printed when it started, or add this one to its allowed origins.",
   },
   404: { title: "This conversation is over.", advice: "Press Start for a new one." },
-  409: { title: "This conversation is already going on elsewhere.", advice: "Close the other tab, or press Start for a new one." },
+  409: {
+    title: "This conversation is already going on elsewhere.",
+    advice: "Close the other tab, or press Start for a new one.",
+  },
   410: { title: "This conversation is over.", advice: "Press Start for a new one." },
 };
 
@@ -104,18 +119,24 @@ export function problemInWords(error) {
     const known = answers[error.status];
     return {
       title: known?.title ?? error.message,
-      advice: error.hint || known?.advice || "Press Start to try again; the server's log says more.",
+      advice:
+        error.hint || known?.advice || "Press Start to try again; the server's log says more.",
     };
   }
   if (error instanceof NoPath) {
     return {
       title: "The server answers, but no sound can get through.",
-      advice: "A firewall or VPN probably blocks UDP. Try another network, or set up a TURN relay on the server.",
+      advice:
+        "A firewall or VPN probably blocks UDP. Try another network, or set up a TURN relay on the server.",
     };
   }
-  if (error instanceof LineLost) return { title: "The call was ended by the server.", advice: "Press Start to call again." };
+  if (error instanceof LineLost)
+    return { title: "The call was ended by the server.", advice: "Press Start to call again." };
   if (error instanceof Error && error.name === "AbortError") return null;
-  return { title: "Something went wrong in this page.", advice: `${error}. Reload it and try again.` };
+  return {
+    title: "Something went wrong in this page.",
+    advice: `${error}. Reload it and try again.`,
+  };
 }
 
 /**
@@ -129,14 +150,19 @@ export function micInWords(kind, origin) {
     case "denied":
       return {
         title: "Your browser keeps the microphone from this page.",
-        advice: "Click the icon left of the address, allow the microphone, and try again. If it is not listed there, look at your system's privacy settings.",
+        advice:
+          "Click the icon left of the address, allow the microphone, and try again. If it is not listed there, look at your system's privacy settings.",
       };
     case "missing":
-      return { title: "No microphone was found.", advice: "Plug one in and try again, or type instead." };
+      return {
+        title: "No microphone was found.",
+        advice: "Plug one in and try again, or type instead.",
+      };
     case "busy":
       return {
         title: "The microphone is there but gives no sound.",
-        advice: "Another program may be holding it. Close that and try again, or pick another microphone.",
+        advice:
+          "Another program may be holding it. Close that and try again, or pick another microphone.",
       };
     case "insecure":
       return {
@@ -144,7 +170,10 @@ export function micInWords(kind, origin) {
         advice: `${origin} is plain HTTP. Open it as http://localhost, or over HTTPS.`,
       };
     case "gone":
-      return { title: "Your microphone was unplugged.", advice: "Plug it in again to go on speaking; you can type meanwhile." };
+      return {
+        title: "Your microphone was unplugged.",
+        advice: "Plug it in again to go on speaking; you can type meanwhile.",
+      };
     default:
       return null;
   }

@@ -13,7 +13,10 @@ test("a lost call is dialled again at once, then ever more patiently, and given 
 });
 
 test("a full server is asked again when it said so", () => {
-  assert.deepEqual(nextStep({ ...attempt, error: new ApiError(429, {}, 20), resuming: false }), { phase: "full", delay_s: 20 });
+  assert.deepEqual(nextStep({ ...attempt, error: new ApiError(429, {}, 20), resuming: false }), {
+    phase: "full",
+    delay_s: 20,
+  });
 });
 
 test("a call that never came about, or whose conversation is gone, is not dialled again", () => {
@@ -23,5 +26,8 @@ test("a call that never came about, or whose conversation is gone, is not dialle
 
 test("a server that restarts is waited for while there is a conversation to resume", () => {
   assert.equal(nextStep({ ...attempt, error: new ApiError(0, {}) }).phase, "reconnecting");
-  assert.equal(nextStep({ ...attempt, error: new ApiError(0, {}), resuming: false }).phase, "ended");
+  assert.equal(
+    nextStep({ ...attempt, error: new ApiError(0, {}), resuming: false }).phase,
+    "ended",
+  );
 });

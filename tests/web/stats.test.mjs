@@ -4,12 +4,30 @@ import { readStats } from "../../web/stats.js";
 
 const report = (remoteType) => [
   { id: "T", type: "transport", selectedCandidatePairId: "P" },
-  { id: "P", type: "candidate-pair", localCandidateId: "L", remoteCandidateId: "R", currentRoundTripTime: 0.024 },
-  { id: "Q", type: "candidate-pair", localCandidateId: "X", remoteCandidateId: "R", currentRoundTripTime: 0.5 },
+  {
+    id: "P",
+    type: "candidate-pair",
+    localCandidateId: "L",
+    remoteCandidateId: "R",
+    currentRoundTripTime: 0.024,
+  },
+  {
+    id: "Q",
+    type: "candidate-pair",
+    localCandidateId: "X",
+    remoteCandidateId: "R",
+    currentRoundTripTime: 0.5,
+  },
   { id: "L", type: "local-candidate", candidateType: "host" },
   { id: "X", type: "local-candidate", candidateType: "relay" },
   { id: "R", type: "remote-candidate", candidateType: remoteType },
-  { id: "I", type: "inbound-rtp", kind: "audio", jitterBufferDelay: 6, jitterBufferEmittedCount: 100 },
+  {
+    id: "I",
+    type: "inbound-rtp",
+    kind: "audio",
+    jitterBufferDelay: 6,
+    jitterBufferEmittedCount: 100,
+  },
 ];
 
 test("the read-out tells the selected path's round trip and the jitter buffer of the last second", () => {

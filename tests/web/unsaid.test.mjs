@@ -4,7 +4,10 @@ import { unsaidWords } from "../../web/unsaid.js";
 
 test("unsaid words begin where the reply stopped, whatever its case and punctuation", () => {
   assert.equal(unsaidWords("the sea the", ["The sea, the sand, the sun."]), "sand, the sun.");
-  assert.equal(unsaidWords("Well, let me see. The capital is", ["The capital is Canberra."]), "Canberra.");
+  assert.equal(
+    unsaidWords("Well, let me see. The capital is", ["The capital is Canberra."]),
+    "Canberra.",
+  );
 });
 
 test("a phrase that comes twice is taken where the reply was", () => {

@@ -8,14 +8,29 @@ import { micInWords, phaseInWords, problemInWords, servicesInWords } from "../..
 const live = { ...initial, phase: "live" };
 
 test("the state of the line is told in words, with the wait in the queue", () => {
-  assert.equal(phaseInWords({ ...live, latency: { relayed: false, rtt_ms: 20 } }), "Connected directly");
-  assert.equal(phaseInWords({ ...live, latency: { relayed: true, rtt_ms: 140 } }), "Connected through a relay, but far away: answers feel slower");
-  assert.equal(phaseInWords({ ...live, queue: { position: 2, eta_s: 40 } }), "You are number 2 in line, about 40 seconds");
-  assert.equal(phaseInWords({ ...initial, phase: "full", retry_s: 180 }), "All places are taken, trying again in 3 minutes");
+  assert.equal(
+    phaseInWords({ ...live, latency: { relayed: false, rtt_ms: 20 } }),
+    "Connected directly",
+  );
+  assert.equal(
+    phaseInWords({ ...live, latency: { relayed: true, rtt_ms: 140 } }),
+    "Connected through a relay, but far away: answers feel slower",
+  );
+  assert.equal(
+    phaseInWords({ ...live, queue: { position: 2, eta_s: 40 } }),
+    "You are number 2 in line, about 40 seconds",
+  );
+  assert.equal(
+    phaseInWords({ ...initial, phase: "full", retry_s: 180 }),
+    "All places are taken, trying again in 3 minutes",
+  );
 });
 
 test("every problem says what to do next, the server's own hint first", () => {
-  assert.equal(problemInWords(new ApiError(403, { message: "No.", hint: "Ask the operator." })).advice, "Ask the operator.");
+  assert.equal(
+    problemInWords(new ApiError(403, { message: "No.", hint: "Ask the operator." })).advice,
+    "Ask the operator.",
+  );
   for (const status of [0, 400, 403, 404, 409, 422, 429, 500, 503]) {
     const { title, advice } = problemInWords(new ApiError(status, {}));
     assert.ok(title && advice, `${status}`);
@@ -27,14 +42,21 @@ test("declining the secret is no problem to explain", () => {
 });
 
 test("each way a microphone can fail has its own help", () => {
-  const kinds = ["NotAllowedError", "NotFoundError", "NotReadableError"].map((name) => micProblem(new DOMException("", name)));
+  const kinds = ["NotAllowedError", "NotFoundError", "NotReadableError"].map((name) =>
+    micProblem(new DOMException("", name)),
+  );
   assert.deepEqual(kinds, ["denied", "missing", "busy"]);
-  const titles = [...kinds, "insecure", "gone"].map((kind) => micInWords(kind, "http://10.0.0.1").title);
+  const titles = [...kinds, "insecure", "gone"].map(
+    (kind) => micInWords(kind, "http://10.0.0.1").title,
+  );
   assert.equal(new Set(titles).size, 5);
   assert.equal(micInWords("open", ""), null);
 });
 
 test("a service that is down is named by what the user misses", () => {
-  assert.equal(servicesInWords({ llm: "restarting" }), "It cannot look things up just now (restarting).");
+  assert.equal(
+    servicesInWords({ llm: "restarting" }),
+    "It cannot look things up just now (restarting).",
+  );
   assert.equal(servicesInWords({}), "");
 });
