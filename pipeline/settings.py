@@ -23,7 +23,7 @@ class HearingSettings(_Group):
         default=None, gt=0, description="silence that ends every turn; unset: the words decide"
     )
     unsure_silence_s: float = Field(
-        default=0.6, gt=0, description="silence that ends a turn whose words may go on"
+        default=0.8, gt=0, description="silence that ends a turn whose words may go on"
     )
     unfinished_silence_s: float = Field(
         default=1.2, gt=0, description="silence that ends a turn whose words must go on"
@@ -68,7 +68,7 @@ class OracleSettings(_Group):
         default=30.0, gt=0, description="a question older than this is not asked again"
     )
     answer_sentences: int = Field(default=2, ge=1, description="an answer is cut after these")
-    history_tokens: int = Field(default=1000, ge=100, description="history an LLM is shown")
+    history_tokens: int = Field(default=600, ge=100, description="history an LLM is shown")
 
 
 class LlmSettings(_Group):
