@@ -48,17 +48,16 @@ class Endpoint:
 
 
 def ending(text: str) -> Ending:
-    """Can this be all? `text` as an STT gives it; punctuation is ignored."""
+    """Can this be all? `text` as an STT gives it: of its punctuation only a comma counts."""
     words = _words(text)
     if not words:
         return Ending.UNSURE
     if len(words) <= 2 and words[-1] in w.ALONE:
         return Ending.COMPLETE
-    if len(words) == 1 or _open(words) or _lacks_verb(words):
+    if len(words) == 1 or _open(words) or _lacks_verb(words) or _hungry(words):
         return Ending.INCOMPLETE
-    if _hungry(words):
-        return Ending.INCOMPLETE if _is_question(words) else Ending.UNSURE
-    if len(words) == 2 or words[0] == "i" or _wants_more(words):
+    comma = text.rstrip().endswith(",")
+    if comma or len(words) == 2 or words[0] == "i" or _wants_more(words):
         return Ending.UNSURE
     return Ending.COMPLETE
 
@@ -86,17 +85,24 @@ def _open(words: list[str]) -> bool:
     before, last = words[-2:]
     if last in w.PREPOSITIONS:
         # "Where are you from?", "What is it made of?": what it governs stands in front.
-        fronted = words[0] in w.WH and len(words) >= 4 and before in w.PRONOUNS | {"made"}
-        return not fronted
+        fronted = last in w.STRANDED and words[0] in w.WH and len(words) >= 4
+        return not (fronted and before in w.PRONOUNS | {"made"})
     gerund = before in w.DETERMINERS and last.endswith("ing")
-    demonstrative = last in {"this", "that"} and before not in w.COPULAS | {"do", "say", "mean"}
+    demonstrative = last in {"this", "that"} and before not in w.COPULAS | {"do", "use"}
     shown = last in w.OPEN and not (last in {"that", "there"} and before in w.COPULAS)
-    return gerund or demonstrative or shown or _superlative(last, before)
+    subject = (last in w.PRONOUNS and before in w.LINKS) or words[:-1] == ["which"]
+    return gerund or demonstrative or shown or subject or _superlative(last, before)
 
 
 def _wants_more(words: list[str]) -> bool:
-    """ "What is the largest planet": a superlative asks for its range, if not for ever."""
-    return len(words) >= 3 and _superlative(words[-2], words[-3])
+    """It could be all, but seldom is."""
+    before, last = words[-2:]
+    # An STT makes "it" or "that" of the "the" it is cut off after.
+    stump = _is_question(words) and len(words) <= 3 and last in w.PRONOUNS | {"not"}
+    # "What is the largest planet": a superlative asks for its range.
+    range_open = len(words) >= 3 and _superlative(before, words[-3])
+    infinitive = before == "to" and not _object_in_front(words)
+    return stump or range_open or infinitive
 
 
 def _hungry(words: list[str]) -> bool:
@@ -106,7 +112,8 @@ def _hungry(words: list[str]) -> bool:
         return before not in w.ARITHMETIC
     if last in {"me", "us"}:
         return len(words) <= 4 and before not in w.PREPOSITIONS
-    return last in w.RELATIONAL or (last in w.TRANSITIVE and not _object_in_front(words))
+    verb = last in w.TRANSITIVE and before not in w.DETERMINERS
+    return last in w.RELATIONAL or (verb and not _object_in_front(words))
 
 
 def _object_in_front(words: list[str]) -> bool:
@@ -124,4 +131,6 @@ def _lacks_verb(words: list[str]) -> bool:
     rest = words[at + 1 :]
     if words[at] in w.COPULAS and at > 0:
         return not rest
-    return len(rest) <= (1 if rest and rest[0] in w.PRONOUNS else 2)
+    while "of" in rest and rest[0] in w.DETERMINERS:
+        rest = rest[rest.index("of") + 1 :]
+    return len(rest) <= (2 if rest and rest[0] in w.DETERMINERS else 1)

@@ -29,13 +29,19 @@ PREPOSITIONS = _set(
     "of in on at for from with into onto about by as than between during without within under",
     "over near through against towards across behind above below until since to off up",
 )
+STRANDED = _set("from for about of like with to")
+"""Those that a question can end with."""
 ORDINALS = _set("first second third next last main most")
 """With a noun they ask for more: "the largest planet" of what?"""
 NUMBERS = _set("one two three four five six seven eight nine ten eleven twelve twenty hundred")
 ARITHMETIC = _set("plus minus times divided at is half")
 """Before a number, they let it stand alone."""
 
-_LINKS = "and or but nor because if whether although while unless so that which who whom"
+LINKS = _set(
+    "and or but nor because if whether although while unless so that which who whom when where"
+)
+"""Begin a clause."""
+
 _CONTRACTIONS = (
     "isn't aren't don't doesn't didn't can't couldn't wouldn't shouldn't won't i'm you're we're "
     "they're what's who's where's how's there's i'd i'll i've you'll let's it's that's"
@@ -49,8 +55,8 @@ _ADJECTIVES = (
     "common favourite favorite fresh united solar northern southern eastern western"
 )
 OPEN = _set(
-    *(DETERMINERS | COPULAS | HELPERS | WH | ORDINALS),
-    *(_LINKS, _CONTRACTIONS, _DEGREES, _ADJECTIVES),
+    *(LINKS | DETERMINERS | COPULAS | HELPERS | WH | ORDINALS),
+    *(_CONTRACTIONS, _DEGREES, _ADJECTIVES),
     "am be been being shall might must has had i we they he she plus minus times um uh er erm",
 )
 """A sentence always goes on after these."""
