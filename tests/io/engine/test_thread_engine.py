@@ -69,19 +69,23 @@ async def test_a_slow_step_does_not_block_the_loop_and_its_backlog_is_bounded_an
         assert not load.fits
 
 
-async def test_callers_who_give_up_while_leaving_or_joining_leave_the_slot_free() -> None:
+@pytest.mark.parametrize("gives_up", ["leaving", "joining"])
+async def test_a_caller_who_gives_up_while_leaving_or_joining_leaves_the_slot_free(
+    gives_up: str,
+) -> None:
     front_end = Echo(slots=1, step_s=0.2)
     async with ThreadEngine(front_end) as engine:
         slot = await engine.open(SessionConfig())
         engine.submit(slot, frame(0.5))
-        await asyncio.sleep(0.05)
-        closing = asyncio.create_task(engine.close(slot))
-        joining = asyncio.create_task(engine.open(SessionConfig()))
+        await asyncio.sleep(0.05)  # a step is under way
+        tasks = {"leaving": asyncio.create_task(engine.close(slot))}
         await asyncio.sleep(0)
-        for task in (closing, joining):
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+        if gives_up == "joining":
+            tasks["joining"] = asyncio.create_task(engine.open(SessionConfig()))
+            await asyncio.sleep(0)
+        tasks[gives_up].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[gives_up]
         next_one = await asyncio.wait_for(engine.open(SessionConfig()), 5)
         assert front_end.open_slots == {next_one.index}
 
