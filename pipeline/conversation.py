@@ -117,7 +117,7 @@ class Conversation:
         self.oracle.inbox.offer(event)
 
     def heard_words(self, transcript: Transcript) -> None:
-        if transcript.final and transcript.text:
+        if transcript.text:  # partials too: the turn's place is before a reply that begins early
             self._history.heard(transcript.utterance, transcript.text)
         self.note(Heard(transcript))
         self.oracle.inbox.offer(transcript)

@@ -152,7 +152,7 @@ async def text_model(
         return
     local = LocalLlm(
         weights.path("llm"),
-        slots=settings.voice.slots,
+        slots=settings.voice.slots + 1,  # a superseded answer may hold one for a moment
         settings=settings.llm,
         warm=opening(base),
     )
