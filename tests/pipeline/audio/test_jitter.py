@@ -181,6 +181,13 @@ def test_a_microphone_that_stops_and_returns_is_heard_at_once_without_lag() -> N
         assert not jitter.paused
 
 
+def test_what_stops_in_mid_word_fades_within_60_ms_and_then_is_silent() -> None:
+    heard = hear(packets(sine(440, 2.0)), until_s=3.0)
+    invented = [frame.pcm for at_s, frame in heard if at_s > 1 and frame.concealed]
+    assert [bool(pcm.any()) for pcm in invented[:6]] == [True, True, True, False, False, False]
+    assert not joined(frame for at_s, frame in heard if at_s > 2.2).any()
+
+
 def test_silence_that_was_never_sent_is_as_long_as_it_was() -> None:
     sent = list(spoken())
     dtx = sent[:100] + [replace(packet, sequence=packet.sequence - 20) for packet in sent[120:]]
@@ -203,7 +210,9 @@ def test_a_sender_that_starts_anew_is_followed_within_two_packets(
         replace(p, sequence=p.sequence + sequence, timestamp=p.timestamp + timestamp)
         for p in spoken()[150:]
     ]
-    heard = hear(sent)
+    jitter = JitterBuffer(OpusDecoder())
+    heard = hear(sent, jitter)
+    assert jitter.stats.lateness_p95_s < 0.01
     invented = sum(frame.concealed for at_s, frame in heard if at_s > 2)
     assert invented <= 2 * 480
     assert delay_s(heard, speech(6.0), 4.5) == IN_PLACE
@@ -267,6 +276,12 @@ def test_half_an_hour_of_a_lossy_call_leaves_memory_and_delay_as_they_were() -> 
     assert max(blocks[1:]) - min(blocks[1:]) < 300
     assert jitter.stats.samples / RATE_HZ == pytest.approx(1_800, abs=0.2)
     assert jitter.stats.lost == 1_499
+
+
+def test_a_fast_clock_is_reconciled_by_whole_frames() -> None:
+    heard = hear(spoken(40.0, 0.02, 0.002))
+    in_step = [frame.pts % 480 == 0 for at_s, frame in heard]
+    assert 0.8 < np.mean(in_step) < 1
 
 
 def test_after_any_disturbance_each_packet_is_one_frame_for_the_engine_at_once() -> None:
