@@ -53,13 +53,25 @@ export class Microphone {
   async open(ifMissing = "missing") {
     if (!navigator.mediaDevices?.getUserMedia) return this.use(this.silence, "insecure");
     try {
-      const wanted = this.wantedId ? { deviceId: { ideal: this.wantedId } } : {};
-      const stream = await navigator.mediaDevices.getUserMedia({ audio: { ...SOUND, ...wanted } });
+      const stream = await this.ask();
       this.use(stream.getAudioTracks()[0], "open");
       await this.listDevices();
     } catch (error) {
       const kind = micProblem(error);
       this.use(this.silence, kind === "missing" ? ifMissing : kind);
+    }
+  }
+
+  /** Chromium takes a deviceId that is merely "ideal" for the default device. */
+  async ask() {
+    const ask = (/** @type {MediaTrackConstraints} */ device) =>
+      navigator.mediaDevices.getUserMedia({ audio: { ...SOUND, ...device } });
+    if (!this.wantedId) return ask({});
+    try {
+      return await ask({ deviceId: { exact: this.wantedId } });
+    } catch (error) {
+      if (micProblem(error) !== "missing") throw error;
+      return ask({});
     }
   }
 
