@@ -30,12 +30,12 @@ HOMES = {
     "os.getenv": "server/settings.py",
     "openai": "pipeline/llm/openai.py",
     "xllamacpp": "pipeline/llm/",
-    "onnxruntime": "pipeline/hearing/vad.py",
+    "onnxruntime": ("pipeline/hearing/vad.py", "pipeline/frontends/voice/worker.py"),
     "moonshine_voice": "pipeline/stt/",
-    "piper": "pipeline/frontends/voice/",
+    "piper": "pipeline/frontends/voice/worker.py",
     "torch": "pipeline/frontends/moshi/",
 }
-"""The one place that may touch each of these."""
+"""The one place, or two, that may touch each of these."""
 
 MOST_LINES = 300
 
