@@ -1,13 +1,12 @@
 """The command `umigame`. Each sub-command imports what it needs when it is called."""
 
-import asyncio
 import json
 import logging
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.errors import ConfigError, UmigameError
+from server.bench.cli import bench
 from server.settings import load
+from server.terminal import Json, print_record, run_async
 
 if TYPE_CHECKING:
     from server.app import Choice
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 command = typer.Typer(
     name="umigame", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
+command.add_typer(bench)
 
-T = TypeVar("T")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
 
 
@@ -89,28 +88,6 @@ def talk(
     with Console(stderr=True).status("Talking…"):
         talked = run_async(run(question, out, url, bearer, patience))
     print_record(talked, as_json)
-
-
-def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """On a loop of its own, as fast as the server's."""
-    import uvloop
-
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
-
-
-def print_record(record: Any, as_json: bool) -> None:
-    """A dataclass: a line a field, or JSON."""
-    fields = asdict(record)
-    if as_json:
-        print(json.dumps(fields), flush=True)  # noqa: T201
-        return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, value in fields.items():
-        table.add_row(
-            Text(name.replace("_", " "), "bold"), Text("–" if value is None else str(value))
-        )
-    Console().print(table)
 
 
 def _given(**flags: Any) -> dict[str, Any]:

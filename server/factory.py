@@ -15,12 +15,15 @@ from pipeline.llm.face import TextModel
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
 from pipeline.session import run_session
-from pipeline.types import SessionConfig
+from pipeline.types import Mode, SessionConfig
 from server.line import Line
 from server.metrics import CallMeter, Metrics
 from server.realtime.session import Offered, SessionRequest, read_session
 from server.rtc.peer import IceConfig, IceServer, Peer
 from server.settings import Settings
+
+CASCADE_SILENCE_S = 0.8
+"""Ends a cascade's turn unless the settings say otherwise; longer than most pauses within one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,10 @@ class CallFactory:
 
     def _endpoint(self, config: SessionConfig) -> Endpoint:
         """A cascade waits for a fixed silence, as its kind does."""
-        return Endpoint()
+        hearing = self._parts.settings.hearing
+        if config.mode is Mode.CASCADE and hearing.fixed_silence_s is None:
+            hearing = hearing.model_copy(update={"fixed_silence_s": CASCADE_SILENCE_S})
+        return Endpoint(hearing, config.language)
 
     def _reconfigure(self, conversation: Conversation, request: SessionRequest) -> None:
         conversation.oracle.configure(request.config, self._parts.model)

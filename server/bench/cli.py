@@ -1,0 +1,44 @@
+"""`umigame bench …`: measures a server over real WebRTC."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.terminal import Json, print_record, run_async
+
+bench = typer.Typer(name="bench", no_args_is_help=True, help="Measure a server over real WebRTC.")
+
+Trace = Annotated[
+    Path | None, typer.Option(help="Where to write what happened when, a line of JSON a question.")
+]
+
+
+@bench.command()
+def latency(
+    modes: Annotated[str, typer.Option(help="Of tandem and cascade, with commas.")] = (
+        "tandem,cascade"
+    ),
+    cascade_silence: Annotated[
+        float | None,
+        typer.Option(help="Seconds that end a cascade's turn.  [default: the shortest that does]"),
+    ] = None,
+    trace: Trace = None,
+    as_json: Json = False,
+) -> None:
+    """How soon spoken questions are answered, and how often it takes over in a pause."""
+    from server.bench.latency import measure, read_modes
+
+    print_record(run_async(measure(read_modes(modes), cascade_silence, trace)), as_json)
+
+
+@bench.command()
+def load(
+    calls: Annotated[str, typer.Option(help="How many at once, with commas.")] = "1,2,4,8",
+    seconds: Annotated[float, typer.Option(help="For each of them.")] = 40.0,
+    as_json: Json = False,
+) -> None:
+    """What calls cost, and how many this machine carries."""
+    from server.bench.load import measure, read_calls
+
+    print_record(run_async(measure(read_calls(calls), seconds)), as_json)
