@@ -57,7 +57,7 @@ _ADJECTIVES = (
 OPEN = _set(
     *(LINKS | DETERMINERS | COPULAS | HELPERS | WH | ORDINALS),
     *(_CONTRACTIONS, _DEGREES, _ADJECTIVES),
-    "am be been being shall might must has had i we they he she plus minus times um uh er erm",
+    "half am be been being shall might must has had i we they he she plus minus times um uh er erm",
 )
 """A sentence always goes on after these."""
 
