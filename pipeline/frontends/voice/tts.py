@@ -101,6 +101,8 @@ class PiperTts:
             while (message := worker.read()) is not None:
                 self._take(message)
             self._died(worker)
+        if self._worker is not None:  # it came up while this was being shut down
+            self._worker.stop()
 
     def _take(self, message: Message) -> None:
         with self._lock:
