@@ -54,7 +54,7 @@ def test_an_engine_that_is_late_now_and_then_is_heard_without_holes(size: int) -
     sent = drive(Playout(size), late, late[-1][0])
     first = next(n for n, (_, frame) in enumerate(sent) if not frame.concealed)
     holes = [frame for _, frame in sent[first:] if frame.concealed]
-    assert len(holes) <= 2
+    assert not holes
 
 
 @SIZES
@@ -94,20 +94,18 @@ def test_an_engine_that_stalls_for_five_seconds_is_soon_heard_without_lag(
 @SIZES
 def test_silence_that_stands_in_for_a_late_block_flows_in_real_time(size: int) -> None:
     sent = drive(Playout(size), steady(size, 20), 4.0)
-    filled = [at_s for at_s, frame in sent if frame.concealed and at_s > 1.8]
-    assert np.diff(filled) == pytest.approx(0.02)
     last_s = max(at_s for at_s, frame in sent if not frame.concealed)
-    first_s = min(at_s for at_s, frame in sent if frame.concealed and at_s > last_s)
-    assert first_s - last_s >= (size / RATE_HZ if size == 480 else 0.02) + 0.02
+    filled = [at_s for at_s, frame in sent if frame.concealed and at_s > last_s]
+    assert np.diff(filled) == pytest.approx(0.02)
 
 
-def test_when_we_stood_still_ourselves_no_burst_of_silence_makes_up_for_it() -> None:
+def test_when_we_stood_still_ourselves_no_burst_makes_up_for_it() -> None:
     playout = Playout(480)
     drive(playout, steady(480, 20), 0.5)
-    burst = 0
+    burst = [frame for n in range(20, 200) for frame in playout.push(block(n, 480), 10.0)]
     while playout.deadline() <= 10.0:
-        burst += len(playout.poll(10.0))
-    assert burst <= 2
+        burst += playout.poll(10.0)
+    assert len(burst) <= 3
 
 
 @SIZES
