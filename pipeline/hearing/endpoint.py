@@ -113,7 +113,8 @@ def _hungry(words: list[str]) -> bool:
     if last in {"me", "us"}:
         return len(words) <= 4 and before not in w.PREPOSITIONS
     verb = last in w.TRANSITIVE and before not in w.DETERMINERS
-    return last in w.RELATIONAL or (verb and not _object_in_front(words))
+    phrasal = last in {"off", "up"} and before in w.TRANSITIVE
+    return phrasal or last in w.RELATIONAL or (verb and not _object_in_front(words))
 
 
 def _object_in_front(words: list[str]) -> bool:
