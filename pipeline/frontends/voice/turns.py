@@ -110,13 +110,10 @@ class TurnTaking:
         if self._draft is not None and self._draft.utterance == utterance:
             self._draft.discard()
             self._draft = None
-        elif self._answers_nothing(utterance):
+        elif (current := self._current) and current.utterance == utterance and not current.answered:
+            current.discard()
             self._current, self._displaced = self._displaced, None
         self._idle = 0
-
-    def _answers_nothing(self, utterance: int) -> bool:
-        current = self._current
-        return current is not None and current.utterance == utterance and not current.answered
 
     def _stop(self) -> None:
         self._hush()
