@@ -27,7 +27,8 @@ DETERMINERS = _set(
 )
 PREPOSITIONS = _set(
     "of in on at for from with into onto about by as than between during without within under",
-    "over near through against towards across behind above below until since to after before around among",
+    "over near through against towards across behind above below until since to after before",
+    "around among",
 )
 STRANDED = _set("from for about of like with to")
 """Those that a question can end with."""
