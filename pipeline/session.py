@@ -6,9 +6,10 @@ from typing import Protocol
 from pipeline.conversation import Conversation
 from pipeline.engine.face import Engine
 from pipeline.errors import UmigameError
-from pipeline.graph import Graph, MediaPeer, Services
+from pipeline.graph import Graph, Services
 from pipeline.hearing.hearing import Hearing
 from pipeline.stage import Into
+from pipeline.voice_path import MediaPeer
 
 REPORT_S = 1.0
 
@@ -61,9 +62,10 @@ async def _report(conversation: Conversation, peer: Peer, graph: Graph) -> None:
     """Once a second, tell how the path is, and what had to be dropped since."""
     while True:
         await asyncio.sleep(REPORT_S)
-        graph.jitter.rtt_s = peer.rtt_s()
-        latency = graph.report.latency(graph.jitter.stats, peer.rtt_s(), peer.relayed())
-        conversation.note(latency, *graph.report.overloads(**graph.dropped()))
+        voice = graph.voice
+        voice.jitter.rtt_s = peer.rtt_s()
+        latency = voice.report.latency(voice.jitter.stats, peer.rtt_s(), peer.relayed())
+        conversation.note(latency, *voice.report.overloads(**graph.dropped()))
 
 
 def _first(group: BaseExceptionGroup[UmigameError]) -> UmigameError:

@@ -17,7 +17,7 @@ LAYERS = (
     {"hearing", "engine", "stt", "llm", "oracle", "frontends"},
     {"mailbox", "replies", "report", "supervise"},
     {"conversation"},
-    {"graph"},
+    {"voice_path", "graph"},
     {"session"},
 )
 """The pipeline, lowest first: each imports its own layer and those before it."""
