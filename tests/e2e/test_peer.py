@@ -90,6 +90,13 @@ async def tab(host: Host) -> AsyncIterator[Page]:
         yield tab
 
 
+async def call(tab: Page, *, video: bool = False, trickle: bool = False) -> list[str]:
+    """Connect and say hello; the directions of the transceivers left."""
+    async with asyncio.timeout(10):
+        directions: list[str] = await tab.evaluate(CALL, {"video": video, "trickle": trickle})
+    return directions
+
+
 async def packets(peer: Peer, seconds: float) -> list[OpusPacket]:
     heard = []
     try:
@@ -102,7 +109,7 @@ async def packets(peer: Peer, seconds: float) -> list[OpusPacket]:
 
 
 async def test_sound_and_events_pass_between_chromium_and_us(host: Host, tab: Page) -> None:
-    directions = await tab.evaluate(CALL, {"video": False, "trickle": False})
+    directions = await call(tab)
     assert directions == ["sendrecv"]
     assert await host.peer.commands.receive() == "hello"
     host.peer.send_event("good day")
@@ -125,19 +132,19 @@ async def test_sound_and_events_pass_between_chromium_and_us(host: Host, tab: Pa
 
 
 async def test_video_is_declined_and_the_call_goes_on(host: Host, tab: Page) -> None:
-    directions = await tab.evaluate(CALL, {"video": True, "trickle": False})
+    directions = await call(tab, video=True)
     assert directions == ["sendrecv"], "the video transceiver is stopped and gone"
     assert len(await packets(host.peer, 0.5)) > 15
 
 
 async def test_trickled_candidates_are_taken(host: Host, tab: Page) -> None:
-    await tab.evaluate(CALL, {"video": False, "trickle": True})
+    await call(tab, trickle=True)
     assert host.fragments
     assert len(await packets(host.peer, 0.5)) > 15
 
 
 async def test_a_closed_tab_is_noticed_within_a_second(host: Host, tab: Page) -> None:
-    await tab.evaluate(CALL, {"video": False, "trickle": False})
+    await call(tab)
     await tab.goto("about:blank")
     async with asyncio.timeout(1):
         assert re.search("closed by the other side", await host.peer.closed)
