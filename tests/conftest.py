@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.virtual_loop import VirtualLoop
+from pipeline.virtual_loop import VirtualLoop
 
 REAL_TIME = {"io", "e2e"}
 TESTS = Path(__file__).parent

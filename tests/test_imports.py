@@ -11,7 +11,7 @@ PACKAGES = {"server": {"server", "pipeline", "turn"}, "pipeline": {"pipeline"}, 
 """What of ours each package may import."""
 
 LAYERS = (
-    {"types", "errors", "events", "clock", "settings"},
+    {"types", "errors", "events", "clock", "settings", "virtual_loop"},
     {"channel", "stage", "timed", "probe"},
     {"audio"},
     {"hearing", "engine", "stt", "llm", "oracle", "frontends"},

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from random import Random
 
 import numpy as np
 
@@ -55,16 +54,6 @@ def lost(sent: Iterable[OpusPacket], *indices: int) -> list[OpusPacket]:
 
 def delayed(packet: OpusPacket, by_s: float) -> OpusPacket:
     return replace(packet, arrived_s=packet.arrived_s + by_s)
-
-
-def impaired(
-    sent: Iterable[OpusPacket], seed: int, loss: float = 0.0, jitter_s: float = 0.0
-) -> list[OpusPacket]:
-    """Loses a share of the packets and delays the rest by 0..jitter_s, reordering them."""
-    random = Random(seed)
-    kept = [delayed(packet, random.uniform(0, jitter_s)) for packet in sent]
-    kept = [packet for packet in kept if random.random() >= loss]
-    return sorted(kept, key=lambda packet: packet.arrived_s)
 
 
 def skewed(sent: Iterable[OpusPacket], by: float) -> list[OpusPacket]:

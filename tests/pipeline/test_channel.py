@@ -4,7 +4,6 @@ import pytest
 
 from pipeline.channel import Channel, Full
 from pipeline.errors import ChannelClosed
-from tests.fakes.virtual_loop import Deadlock, VirtualLoop
 
 
 async def test_items_come_in_order_and_the_channel_ends_when_closed_and_drained() -> None:
@@ -62,8 +61,3 @@ async def test_what_full_means(full: Full, kept: list[int]) -> None:
     channel.close()
     assert [each async for each in channel] == kept
     assert channel.dropped == 1
-
-
-def test_the_virtual_loop_reports_a_deadlock_instead_of_hanging() -> None:
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner, pytest.raises(Deadlock):
-        runner.run(asyncio.Event().wait())

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.audio.framer import Framer
+from pipeline.audio.impair import impaired
 from pipeline.audio.jitter import JitterBuffer, Nack
 from pipeline.audio.opus import OpusDecoder, has_fec
 from pipeline.channel import Channel
@@ -21,7 +22,6 @@ from tests.fakes.drive import drive
 from tests.fakes.sender import (
     RATE_HZ,
     delayed,
-    impaired,
     joined,
     lost,
     packets,

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from pipeline.audio.framer import Framer
+from pipeline.audio.impair import impaired
 from pipeline.audio.jitter import JitterBuffer
 from pipeline.audio.opus import OpusDecoder
 from pipeline.audio.rtpdump import read_rtpdump
 from pipeline.types import AudioFrame, OpusPacket, Pcm
 from tests.fakes.drive import drive
-from tests.fakes.sender import RATE_HZ, delayed, impaired, joined, skewed
+from tests.fakes.sender import RATE_HZ, delayed, joined, skewed
 
 RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.rtpdump"))
 EVERY = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
