@@ -118,7 +118,7 @@ class Call:
             self._ended = UmigameError("The call failed.", hint="Start a new one.")
 
     async def _admitted(self, peer: Peer) -> None:
-        await peer.connected
+        await asyncio.shield(peer.connected)  # it is not ours to cancel
         while (place := self._admission.place(self.call_id)).position:
             self.line.tell_place(peer, place)
             self.moved.clear()
