@@ -4,8 +4,6 @@ An oracle of a higher epoch *is* the reset: it replaces what waited, so no two a
 no reset can be lost. Pieces of the same epoch are joined, so one update waits at the most.
 """
 
-from dataclasses import replace
-
 from pipeline.types import AudioFrame, Command, OracleUpdate, SpeechEvent, StepInput
 
 MOST_EVENTS = 64
@@ -31,7 +29,7 @@ class Mailbox:
         if waiting is None or update.epoch > waiting.epoch:
             self._oracle = update
         elif update.epoch == waiting.epoch:
-            self._oracle = replace(update, text=waiting.text + update.text)
+            self._oracle = waiting.joined(update)
 
     def next_input(self, frame: AudioFrame) -> StepInput:
         """`frame` with everything that waited."""

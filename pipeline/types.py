@@ -6,7 +6,7 @@ media seconds count samples since the peer's audio began.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -95,10 +95,20 @@ class OracleUpdate:
     """Delta, spaces kept."""
     final: bool
     heard_until_s: float
-    """Media seconds of the user's speech this answer knows of."""
+    """Media seconds of the user's speech this answer knows of; it rises within an epoch when more
+    was heard that leaves the answer as it is."""
     source: str
     """Model name, such as "gpt-4.1"."""
     utterance: int = 0
+
+    def joined(self, later: "OracleUpdate") -> "OracleUpdate":
+        """This piece and a later one of the same epoch, as one."""
+        return replace(
+            later,
+            text=self.text + later.text,
+            final=self.final or later.final,
+            heard_until_s=max(self.heard_until_s, later.heard_until_s),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ dropped frame rides on the next.
 
 from collections import deque
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -100,6 +101,4 @@ def _joined(updates: tuple[OracleUpdate, ...]) -> tuple[OracleUpdate, ...]:
     """The newest epoch's text in one piece: however much is shed, one update is carried."""
     newest = max((update.epoch for update in updates), default=0)
     pieces = [update for update in updates if update.epoch == newest]
-    if not pieces:
-        return ()
-    return (replace(pieces[-1], text="".join(piece.text for piece in pieces)),)
+    return (reduce(OracleUpdate.joined, pieces),) if pieces else ()

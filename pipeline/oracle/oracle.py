@@ -20,6 +20,7 @@ from pipeline.oracle.policy import (
     Answered,
     AnswerNow,
     Ask,
+    Confirm,
     Failed,
     Policy,
     PolicyInput,
@@ -61,6 +62,9 @@ class Oracle:
         async with asyncio.TaskGroup() as tasks:
             while (actions := await self._next_actions()) is not None:
                 for action in actions:
+                    if isinstance(action, Confirm):
+                        await outbox.send(self._confirmed(action))
+                        continue
                     if answer is not None:
                         answer.cancel()
                     if isinstance(action, Ask):
@@ -79,6 +83,10 @@ class Oracle:
         except ChannelClosed:
             return None
         return self._policy.push(item, now())
+
+    def _confirmed(self, confirm: Confirm) -> OracleUpdate:
+        epoch, until_s = confirm.epoch, confirm.heard_until_s
+        return OracleUpdate(epoch, "", False, until_s, self._model.name, confirm.utterance)
 
     async def _answer(self, ask: Ask, outbox: Outlet[OracleNews]) -> None:
         model = self._model

@@ -4,8 +4,9 @@ It is asked while the user still speaks, so that the answer is there when they a
 ask has an epoch of its own; epochs only rise, and a newer ask cancels the one before it.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.events import Typed
 from pipeline.oracle.words import words
@@ -33,6 +34,15 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirm:
+    """More was heard, and the answer of this epoch stands: they were the same words."""
+
+    epoch: int
+    utterance: int
+    heard_until_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerNow:
     """A client wants an answer to what there is (response.create), if need be a second one."""
 
@@ -54,7 +64,7 @@ class Failed:
 
 
 PolicyInput = SpeechEvent | Transcript | Typed | AnswerNow | Answered | Failed
-Action = Ask | Cancel
+Action = Ask | Confirm | Cancel
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,7 @@ class _Question:
     utterance: int
     text: str
     heard_until_s: float = 0.0
+    """Infinite: there is no more to come."""
 
     def same_words(self, other: "_Question | None") -> bool:
         return (
@@ -116,9 +127,10 @@ class Policy:
             case Transcript():
                 return self._transcript(item, now)
             case Typed():
-                self._hear(_Question(item.utterance, item.text, self._heard.heard_until_s))
+                self._hear(_Question(item.utterance, item.text, math.inf))
                 return self._ask(now)
             case AnswerNow():
+                self._heard = replace(self._heard, heard_until_s=math.inf)
                 return self._ask(now)
             case Answered():
                 self._answered(item.epoch)
@@ -170,8 +182,10 @@ class Policy:
 
     def _consider(self, now: float) -> list[Action]:
         """Ask now, later, or not at all."""
-        if not self._heard.text or self._heard.same_words(self._asked):
+        if not self._heard.text:
             return []
+        if self._asked is not None and self._heard.same_words(self._asked):
+            return self._confirm(self._asked)
         if self._silent:
             return self._ask(now)
         if not self._has_grown():
@@ -197,6 +211,12 @@ class Policy:
         self._next_epoch += 1
         heard = self._heard
         return [*actions, Ask(self._running, heard.utterance, heard.text, heard.heard_until_s)]
+
+    def _confirm(self, asked: _Question) -> list[Action]:
+        if self._heard.heard_until_s <= asked.heard_until_s:
+            return []
+        self._asked = heard = self._heard
+        return [Confirm(self._next_epoch - 1, heard.utterance, heard.heard_until_s)]
 
     def _cancel(self) -> list[Action]:
         running, self._running = self._running, None

@@ -1,5 +1,6 @@
 """A synthesizer whose every word is a tone, and a caller who talks with it, frame by frame."""
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -99,9 +100,21 @@ class Caller:
     def retracted(self, utterance: int) -> None:
         self._event(SpeechKind.RETRACTED, utterance)
 
-    def answer(self, text: str, utterance: int, *, epoch: int, final: bool = True) -> None:
-        update = OracleUpdate(epoch, text, final, 0.0, "fake", utterance)
+    def answer(
+        self,
+        text: str,
+        utterance: int,
+        *,
+        epoch: int,
+        final: bool = True,
+        heard_until_s: float = math.inf,
+    ) -> None:
+        update = OracleUpdate(epoch, text, final, heard_until_s, "fake", utterance)
         self._waiting["oracle"].append(update)
+
+    def confirm(self, utterance: int, *, epoch: int) -> None:
+        """All said so far has been heard, and the answer stands."""
+        self.answer("", utterance, epoch=epoch, final=False, heard_until_s=self.now_s)
 
     def stop(self) -> None:
         self._waiting["commands"].append(Command.STOP)

@@ -16,6 +16,14 @@ def test_pieces_of_one_answer_are_joined_and_none_is_lost() -> None:
     assert (waiting.text, waiting.final) == ("The answer.", True)
 
 
+def test_an_answer_that_is_complete_stays_so_when_more_was_heard() -> None:
+    mailbox = Mailbox()
+    mailbox.oracle(OracleUpdate(4, "Paris.", True, heard_until_s=1.0, source="test"))
+    mailbox.oracle(OracleUpdate(4, "", False, heard_until_s=2.0, source="test"))
+    (waiting,) = mailbox.next_input(FRAME).oracle
+    assert (waiting.text, waiting.final, waiting.heard_until_s) == ("Paris.", True, 2.0)
+
+
 def test_a_higher_epoch_clears_what_waited_and_a_lower_one_never_comes_back() -> None:
     mailbox = Mailbox()
     mailbox.oracle(update(4, "Old"))

@@ -11,6 +11,8 @@ class Answer:
     epoch: int
     text: str = ""
     final: bool = False
+    heard_until_s: float = 0.0
+    """Media seconds of the user's speech it knows of."""
     at: int = 0
     """Position in `text` of what has not been cut off yet."""
 
@@ -21,7 +23,8 @@ class Answer:
 
     def add(self, update: OracleUpdate) -> None:
         self.text += update.text
-        self.final = update.final
+        self.final = self.final or update.final
+        self.heard_until_s = max(self.heard_until_s, update.heard_until_s)
 
     def next_clause(self, size: Size) -> str | None:
         """Cut off the next clause that can be spoken; None: more text must come first."""

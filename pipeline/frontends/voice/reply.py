@@ -1,6 +1,7 @@
 """The answer to one turn of the user's: which clauses are recorded and said, and what a newer
 epoch changes. Pure but for the studio it is given."""
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from pipeline.frontends.voice.clauses import LONG, SHORT
 from pipeline.frontends.voice.phrases import Phrases
 from pipeline.frontends.voice.studio import Clip, Studio
 from pipeline.types import OracleUpdate
+
+UNHEARD_S = 0.05
+"""No word is this short: an answer that lacks no more than this has heard all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +36,8 @@ class Reply:
         self.utterance = utterance
         self.answered = False
         """Some of the answer has been said."""
+        self.ended_s = math.inf
+        """When the user had said all it answers, media seconds; infinite: they still speak."""
         self._studio = studio
         self._phrases = phrases
         self._answer: Answer | None = None
@@ -48,6 +54,12 @@ class Reply:
     def more(self) -> bool:
         """Something is or may be coming."""
         return bool(self._ahead) or self._answer is None or not self._answer.exhausted
+
+    @property
+    def informed(self) -> bool:
+        """The answer knows all that the user said."""
+        answer = self._answer
+        return answer is not None and answer.heard_until_s >= self.ended_s - UNHEARD_S
 
     def consult(self, update: OracleUpdate) -> None:
         """A piece of the oracle's answer; a newer epoch replaces what was not said yet."""

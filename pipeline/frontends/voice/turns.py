@@ -1,9 +1,10 @@
 """Who speaks when: the turn-taking of one slot, driven by frames alone.
 
 While the user speaks, a *draft* collects the oracle's answer and has its first clause recorded
-(in tandem). When their turn ends it becomes the *current* reply and is said. The reply that it
-displaced is kept until the new one has something to say: should the user's turn turn out to
-have been a cough, the old one goes on where it was cut off.
+(in tandem). When their turn ends it becomes the *current* reply and is said, once its answer is
+known to have heard all their words. The reply that it displaced is kept until the new one has
+something to say: should the user's turn turn out to have been a cough, the old one goes on where
+it was cut off.
 """
 
 from collections.abc import Iterable
@@ -26,6 +27,9 @@ from pipeline.types import (
 PATIENCE_S = 8.0
 """An answer that has not come, or not gone on, after this time is given up."""
 
+INFORMED_S = 3.0
+"""An answer to what was heard in part is said after all if nothing more is heard for so long."""
+
 AHEAD = 2
 """Clauses recorded ahead: enough for no gap, few to throw away when a newer answer comes."""
 
@@ -38,6 +42,8 @@ class Pace:
     frame: int
     opener: int
     """From the end of the user's turn until an opener stands in for the answer."""
+    informed: int
+    """From there until an answer that may not have heard all is said."""
     patience: int
 
 
@@ -54,6 +60,8 @@ class TurnTaking:
         self._displaced: Reply | None = None
         self._idle = 0
         """Samples for which the current reply has had nothing to say."""
+        self._waited = 0
+        """Samples since the user's turn ended."""
         self._opener = first_opener
         """Index of the one said last."""
         self._may_open = self._may_apologise = False
@@ -85,7 +93,7 @@ class TurnTaking:
                 case SpeechKind.STARTED:
                     self._started(event.utterance)
                 case SpeechKind.TURN_ENDED:
-                    self._turn_ended(event.utterance)
+                    self._turn_ended(event.utterance, event.at_s)
                 case SpeechKind.RETRACTED:
                     self._retracted(event.utterance)
 
@@ -94,7 +102,7 @@ class TurnTaking:
         if self._draft is None or self._draft.utterance != utterance:
             self._draft = self._replace(self._draft, utterance)
 
-    def _turn_ended(self, utterance: int) -> None:
+    def _turn_ended(self, utterance: int, at_s: float) -> None:
         draft, self._draft = self._draft, None
         if draft is None or draft.utterance != utterance:
             if self._current is not None and self._current.utterance == utterance:
@@ -103,7 +111,8 @@ class TurnTaking:
         self._hush()
         self._displace()
         self._current = draft
-        self._idle = 0
+        self._current.ended_s = at_s
+        self._idle = self._waited = 0
         self._may_open, self._may_apologise = self._tandem, True
 
     def _retracted(self, utterance: int) -> None:
@@ -151,7 +160,7 @@ class TurnTaking:
 
     def _prepare(self) -> None:
         if self._draft is None and self._current is not None:
-            self._current.prepare(AHEAD)
+            self._current.prepare(AHEAD if self._may_answer(self._current) else 1)
         elif self._draft is not None and self._tandem:
             self._draft.prepare(1)
 
@@ -164,6 +173,7 @@ class TurnTaking:
     def _speak(self) -> StepOutput:
         pcm, words, sounding = self._mouth.frame(self._next_clause)
         self._idle = 0 if sounding else self._idle + self._pace.frame
+        self._waited += self._pace.frame
         self._audible = sounding or (self._audible and self._goes_on())
         if not self._audible:
             self._mouth.end()
@@ -176,11 +186,15 @@ class TurnTaking:
     def _next_clause(self) -> Clause | None:
         if self._draft is not None or self._current is None:
             return None
-        clause = self._current.next() or self._stand_in()
+        clause = self._current.next() if self._may_answer(self._current) else None
+        clause = clause or self._stand_in()
         if self._current.answered and self._displaced is not None:
             self._displaced.discard()
             self._displaced = None
         return clause
+
+    def _may_answer(self, reply: Reply) -> bool:
+        return reply.answered or reply.informed or self._waited >= self._pace.informed
 
     def _stand_in(self) -> Clause | None:
         """An opener or an apology, for an answer that does not come."""

@@ -7,7 +7,7 @@ from pipeline.errors import InputError
 from pipeline.frontends.voice.face import Synthesizer
 from pipeline.frontends.voice.phrases import OPENERS, Phrases
 from pipeline.frontends.voice.studio import Studio
-from pipeline.frontends.voice.turns import PATIENCE_S, Pace, TurnTaking
+from pipeline.frontends.voice.turns import INFORMED_S, PATIENCE_S, Pace, TurnTaking
 from pipeline.settings import VoiceSettings
 from pipeline.types import Mode, SessionConfig, StepInput, StepOutput
 
@@ -23,8 +23,8 @@ class VoiceFrontEnd:
         self._synthesizer = synthesizer
         self._studio = Studio(synthesizer)
         self._phrases = Phrases(self._studio)
-        opener, patience = int(settings.opener_after_s * RATE_HZ), int(PATIENCE_S * RATE_HZ)
-        self._pace = Pace(RATE_HZ, FRAME_SAMPLES, opener, patience)
+        waits_s = (settings.opener_after_s, INFORMED_S, PATIENCE_S)
+        self._pace = Pace(RATE_HZ, FRAME_SAMPLES, *(int(wait_s * RATE_HZ) for wait_s in waits_s))
         self._turns: dict[int, TurnTaking] = {}
 
     def open(self, index: int, config: SessionConfig) -> None:

@@ -75,6 +75,17 @@ async def test_a_newer_question_silences_the_answer_to_the_old_one() -> None:
     assert model.open == 0
 
 
+async def test_the_same_words_once_more_confirm_an_answer_without_disturbing_it() -> None:
+    call = Call(ScriptedModel(["The", 1.0, " end", "."]))
+    async with call.live(5.0):
+        call.oracle.inbox.offer(Transcript("What is the end", 0.0, 1.0, False, 1))
+        await asyncio.sleep(0.5)
+        call.oracle.inbox.offer(Transcript("What is the end?", 0.0, 2.0, True, 1))
+    news = call.told()
+    assert answers(news) == {1: "The end."}
+    assert max(item.heard_until_s for item in news if isinstance(item, OracleUpdate)) == 2.0
+
+
 async def test_a_dead_llm_is_told_once_and_again_when_it_is_back() -> None:
     call = Call(ScriptedModel([DOWN], [DOWN], PARIS))
     async with call.live(10.0):

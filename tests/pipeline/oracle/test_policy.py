@@ -1,5 +1,16 @@
+import math
+
 from pipeline.events import Typed
-from pipeline.oracle.policy import Action, Answered, AnswerNow, Ask, Cancel, Failed, Policy
+from pipeline.oracle.policy import (
+    Action,
+    Answered,
+    AnswerNow,
+    Ask,
+    Cancel,
+    Confirm,
+    Failed,
+    Policy,
+)
 from pipeline.settings import OracleSettings
 from pipeline.types import Mode, SpeechEvent, SpeechKind, Transcript
 
@@ -81,6 +92,23 @@ def test_a_final_that_says_something_else_is_asked_and_replaces_the_partial() ->
     talk.at(1.1).speech(SpeechKind.TURN_ENDED)
     talk.at(1.4).partial("What is the capital of France?", final=True)
     assert talk.actions[-2:] == [Cancel(1), Ask(2, 1, "What is the capital of France?", 1.4)]
+
+
+def test_the_same_words_heard_again_confirm_the_answer_that_is_there_or_coming() -> None:
+    talk = Talk()
+    talk.speech(SpeechKind.STARTED)
+    talk.at(1.0).partial("What is the capital of France")
+    talk.at(1.4).partial("What is the capital of France?")
+    talk.at(1.5).speech(SpeechKind.STOPPED)
+    talk.policy.push(Answered(1), 1.6)
+    talk.at(1.7).partial("what is the capital of France?", final=True)
+    assert talk.actions[1:] == [Confirm(1, 1, 1.4), Confirm(1, 1, 1.7)]
+
+
+def test_a_question_typed_has_nothing_more_to_be_heard() -> None:
+    talk = Talk()
+    (ask,) = talk.policy.push(Typed("Who wrote Hamlet?", 1), 0.0)
+    assert isinstance(ask, Ask) and ask.heard_until_s == math.inf
 
 
 def test_the_words_heard_when_the_user_falls_silent_are_asked_at_once() -> None:
@@ -169,7 +197,7 @@ def test_typed_words_are_asked_at_once_and_replace_what_was_running() -> None:
     talk = Talk()
     talk.partial("What is the capital of France?", 1, final=True)
     talk.actions += talk.policy.push(Typed("of Spain", 2), 1.0)
-    assert talk.actions[1:] == [Cancel(1), Ask(2, 2, "of Spain", 0.0)]
+    assert talk.actions[1:] == [Cancel(1), Ask(2, 2, "of Spain", math.inf)]
 
 
 def test_a_client_can_have_the_same_question_answered_again() -> None:
@@ -177,7 +205,7 @@ def test_a_client_can_have_the_same_question_answered_again() -> None:
     talk.partial("What is the capital of France?", 1, final=True)
     talk.policy.push(Answered(1), 0.5)
     talk.actions += talk.policy.push(AnswerNow(), 1.0)
-    assert talk.actions[-1] == Ask(2, 1, "What is the capital of France?", 0.0)
+    assert talk.actions[-1] == Ask(2, 1, "What is the capital of France?", math.inf)
 
 
 def test_a_failed_question_is_asked_again_with_longer_and_longer_waits_then_given_up() -> None:

@@ -26,6 +26,55 @@ def test_an_answer_recorded_while_the_user_spoke_is_heard_in_the_frame_their_tur
     assert caller.said == PARIS
 
 
+def test_an_answer_to_half_a_question_is_not_said_and_makes_way_for_the_one_to_all_of_it() -> None:
+    caller = Caller()
+    caller.started(1)
+    caller.run(0.5)
+    caller.answer("The capital is Lisbon.", 1, epoch=1, heard_until_s=0.5)
+    caller.run(0.5)
+    caller.turn_ended(1)
+    caller.run(0.2)
+    caller.answer(PARIS, 1, epoch=2, heard_until_s=1.0)
+    caller.run(4)
+    assert caller.said == PARIS
+
+
+def test_an_answer_is_heard_in_the_frame_that_confirms_that_it_knows_all() -> None:
+    caller = Caller()
+    caller.started(1)
+    caller.answer(PARIS, 1, epoch=1, heard_until_s=0.4)
+    caller.run(1.0)
+    caller.turn_ended(1)
+    assert not any(sounding(output) for output in caller.run(0.1))
+    caller.confirm(1, epoch=1)
+    assert sounding(caller.step())
+    caller.run(3)
+    assert caller.said == PARIS
+
+
+def test_while_an_answer_is_not_sure_to_know_all_an_opener_bridges_the_wait() -> None:
+    caller = Caller()
+    caller.started(1)
+    caller.answer(PARIS, 1, epoch=1, heard_until_s=0.4)
+    caller.run(1.0)
+    caller.turn_ended(1)
+    caller.run(0.7)
+    caller.confirm(1, epoch=1)
+    caller.run(4)
+    opener = next(each for each in OPENERS if caller.said.startswith(each))
+    assert caller.said.removeprefix(opener).strip().lower() == PARIS.lower()
+
+
+def test_an_answer_that_is_never_confirmed_is_said_in_the_end() -> None:
+    caller = Caller()
+    caller.started(1)
+    caller.answer(PARIS, 1, epoch=1, heard_until_s=0.4)
+    caller.run(1.0)
+    caller.turn_ended(1)
+    caller.run(8)
+    assert caller.said.lower().endswith(PARIS.lower())
+
+
 def test_a_late_answer_is_bridged_by_one_opener_and_follows_it_in_the_same_reply() -> None:
     caller = Caller()
     caller.ask(1)
