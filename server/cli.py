@@ -90,6 +90,40 @@ def talk(
     print_record(talked, as_json)
 
 
+@command.command()
+def replay(
+    recording: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="An rtpdump file.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Where to write what was heard.")] = None,
+    loss: Annotated[float, typer.Option(min=0, max=1, help="Share of packets to lose.")] = 0.0,
+    jitter_ms: Annotated[float, typer.Option(min=0, help="Most that packets are delayed.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of that bad network.")] = 1,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Run recorded RTP through the real graph and print what is heard; faster than real time."""
+    from pipeline.audio.impair import impaired
+    from pipeline.audio.rtpdump import read_rtpdump
+    from server import replay as graph
+    from server.rtc.wav import write_wav
+    from server.stand_ins import RATE_HZ
+    from server.weights import Weights
+
+    settings, weights = load(config, {}), Weights()
+    weights.fetch(["vad"])
+    packets = impaired(read_rtpdump(recording), seed, loss, jitter_ms / 1000)
+    with Console(stderr=True).status("Listening…"):
+        replayed, sound = graph.replay(packets, weights.path("vad"), settings.hearing)
+    if out is not None:
+        write_wav(out, sound, RATE_HZ)
+    if as_json:
+        print_record(replayed, as_json)
+    else:
+        Console().print(graph.table(replayed.timeline))
+        print_record(replayed.media, as_json)
+
+
 def _given(**flags: Any) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if value is not None}
 
