@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import soxr
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from pipeline.errors import ServiceError
@@ -27,8 +28,10 @@ from server.rtc.wav import read_sound, write_wav
 from server.weights import Weights, default_cache
 
 PAUSE = "…"
-TEMPI = (1.0, 0.94, 1.07, 0.9, 1.03)
+TEMPI = (1.0, 0.95, 1.05, 0.97, 1.03)
 """Speed and pitch, in turns."""
+PEAK = 0.7
+"""Of full scale: as browsers level a microphone."""
 POLL_S = 0.01
 
 
@@ -83,15 +86,16 @@ class _Take:
 
     def join(self, parts: Sequence[Pcm]) -> Pcm:
         """The parts at this tempo, with the pause between them."""
-        pause = silence(round(self.question.pause_s * RATE_HZ))
-        first, *rest = [soxr.resample(_trimmed(p), RATE_HZ * self.tempo, RATE_HZ) for p in parts]
-        return np.concatenate([first, *(piece for part in rest for piece in (pause, part))])
+        joined, *rest = [soxr.resample(part, RATE_HZ * self.tempo, RATE_HZ) for part in parts]
+        for part in rest:
+            quiet = len(joined) - _audible(joined)[-1] + _audible(part)[0]
+            missing = round(self.question.pause_s * RATE_HZ) - quiet
+            joined = np.concatenate([joined, silence(max(0, missing)), part])
+        return np.asarray(joined * (PEAK / np.abs(joined).max()), np.float32)
 
 
-def _trimmed(pcm: Pcm) -> Pcm:
-    """Without the silence at either end: a pause is to last as long as it says."""
-    audible = np.flatnonzero(np.abs(pcm) >= AUDIBLE)
-    return pcm[audible[0] : audible[-1] + 1] if len(audible) else pcm
+def _audible(pcm: Pcm) -> NDArray[np.intp]:
+    return np.flatnonzero(np.abs(pcm) >= AUDIBLE)
 
 
 async def _record(takes: Sequence[_Take]) -> None:
