@@ -57,6 +57,7 @@ class Graph:
         self._listened = Channel[Listened]("stt", 20 * FRAMES_A_SECOND, Full.DROP_OLDEST)
         self._microphone = Resampler(engine.info.rate_hz, services.stt.rate_hz)
         self._reference = Resampler(engine.info.rate_hz, services.stt.rate_hz)
+        self._listening = False
         self.voice = VoicePath(
             conversation.call_id,
             peer,
@@ -89,10 +90,13 @@ class Graph:
         self._hears.close()
 
     def _to_hearing(self, frame: AudioFrame) -> None:
+        self._listening = True
         for each in self._microphone.push(frame):
             self._hears.offer(each)
 
     def _to_echo_gate(self, frame: AudioFrame) -> None:
+        if not self._listening:
+            return  # there is no media time yet, and nothing that could hear an echo
         at_s = self._conversation.media_s(now())
         for each in self._reference.push(frame):
             self._hears.offer(Played(each, at_s))

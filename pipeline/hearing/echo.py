@@ -65,7 +65,7 @@ class EchoGate:
         thin = self._thin_mic(window)
         self._mic = np.concatenate([self._mic, thin])[-SPAN:]
         reference = self._reference(round(end_s * HZ))
-        if np.mean(reference**2) < AUDIBLE:
+        if float(reference @ reference) < AUDIBLE * max(len(reference), 1):
             return False
         return _explained(_whiten(self._mic), _whiten(reference)) > EXPLAINED
 
