@@ -42,3 +42,16 @@ def load(
     from server.bench.load import measure, read_calls
 
     print_record(run_async(measure(read_calls(calls), seconds)), as_json)
+
+
+@bench.command()
+def media(
+    runs: Annotated[int, typer.Option(min=1, help="Of which the medians are given.")] = 5,
+    seconds: Annotated[float, typer.Option(min=1, help="For each.")] = 6.0,
+    most_peers: Annotated[int, typer.Option(min=0, help="To try on one core.")] = 120,
+    as_json: Json = False,
+) -> None:
+    """How long audio takes through the media path beside stock aiortc, and how many calls fit."""
+    from server.bench.media.report import measure
+
+    print_record(run_async(measure(runs, seconds, most_peers)), as_json)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -29,8 +29,20 @@ async def own_server(settings: Mapping[str, object]) -> AsyncGenerator[OwnServer
     Raises ServiceError if it does not come up.
     """
     variables = [f"{PREFIX}{name}={value}" for name, value in settings.items()]
-    serve = [sys.executable, "-m", "server", "serve", "--port", "0", "--json"]
-    process = await asyncio.create_subprocess_exec("/usr/bin/env", *variables, *serve, stdout=PIPE)
+    async with started("server", "serve", "--port", "0", "--json", variables=variables) as server:
+        yield server
+
+
+@asynccontextmanager
+async def started(
+    module: str, *arguments: str, variables: Sequence[str] = ()
+) -> AsyncGenerator[OwnServer, None]:
+    """A Python module in a process of its own, which first prints a line of JSON with its url.
+
+    Raises ServiceError if it does not come up.
+    """
+    command = ["/usr/bin/env", *variables, sys.executable, "-m", module, *arguments]
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
     assert process.stdout is not None
     try:
         async with asyncio.timeout(START_S):

@@ -13,7 +13,7 @@ from playwright.async_api import Page
 from pipeline.types import OpusPacket
 from server.rtc.microphone import RATE_HZ, Microphone
 from server.rtc.peer import IceConfig, Peer
-from tests.e2e.chromium import chromium
+from server.bench.chromium import chromium
 
 CALL = """async ({video, trickle}) => {
   const stream = await navigator.mediaDevices.getUserMedia({audio: true});

@@ -21,7 +21,7 @@ from pipeline.audio.rtpdump import write_rtpdump
 from pipeline.types import OpusPacket, Pcm
 from server.rtc.peer import IceConfig, Peer
 from server.weights import Weights
-from tests.e2e.chromium import chromium
+from server.bench.chromium import chromium
 
 HERE = Path(__file__).parent
 LEAD_S = 1.0
