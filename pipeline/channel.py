@@ -96,6 +96,11 @@ class Channel(Generic[T]):
         self._writable.set()
         return self._items.popleft()
 
+    def clear(self) -> None:
+        """Throw away what waits: somebody has decided that it is not wanted any more."""
+        self._items.clear()
+        self._writable.set()
+
     def close(self) -> None:
         """No more items; those inside can still be received."""
         self._closed = True

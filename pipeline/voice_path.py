@@ -107,6 +107,7 @@ class VoicePath:
         rate_hz = self._engine.info.rate_hz
         async for output in self._engine.outputs(self._slot):
             if output.yielded:
+                self._blocks.clear()
                 self._dialogue.cut(self.playout.flush())
             pts = self._dialogue.spoke(output)
             await self._blocks.send(AudioFrame(output.pcm, rate_hz, pts, now()))

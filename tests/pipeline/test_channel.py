@@ -52,6 +52,16 @@ async def test_a_cancelled_reader_loses_nothing() -> None:
     assert await channel.receive() == 7
 
 
+async def test_clearing_makes_room_and_leaves_nothing_behind() -> None:
+    channel = Channel[int]("numbers", 1)
+    await channel.send(1)
+    sender = asyncio.create_task(channel.send(2))
+    await asyncio.sleep(1)
+    channel.clear()
+    await sender
+    assert await channel.receive() == 2
+
+
 @pytest.mark.parametrize(
     ("full", "kept"), [(Full.DROP_OLDEST, [2, 3]), (Full.DROP_NEWEST, [1, 2]), (Full.WAIT, [1, 2])]
 )
