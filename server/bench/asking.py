@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 from pipeline.types import AudioFrame
 from server.bench.questions import SpokenQuestion
-from server.rtc.client import Caller, Received, dial
+from server.rtc.client import CallFailed, Caller, Received, dial
 from server.rtc.microphone import Said
 from server.talk import answered
 
 SETTLE_S = 0.5
 """Nobody speaks in the very moment they are connected."""
 PATIENCE_S = 20.0
+"""For an answer to end."""
+CALL_S = 60.0
+"""No call with a single question lasts longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,10 +33,16 @@ async def ask(url: str, spoken: SpokenQuestion, mode: str, *, await_answer: bool
 
     Raises CallFailed.
     """
-    async with dial(url, session={"umigame": {"mode": mode}}) as call:
-        await call.wait_for("session.created")
-        await asyncio.sleep(SETTLE_S)
-        return await ask_in(call, spoken, await_answer=await_answer)
+    try:
+        async with (
+            asyncio.timeout(CALL_S),
+            dial(url, session={"umigame": {"mode": mode}}) as call,
+        ):
+            await call.wait_for("session.created")
+            await asyncio.sleep(SETTLE_S)
+            return await ask_in(call, spoken, await_answer=await_answer)
+    except TimeoutError as error:
+        raise CallFailed("The server fell silent in the middle of a call.") from error
 
 
 async def ask_in(call: Caller, spoken: SpokenQuestion, *, await_answer: bool = True) -> Asked:
