@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipeline.types import AudioFrame
 from server.bench.questions import SpokenQuestion
-from server.rtc.client import CallFailed, Caller, Received, dial
+from server.rtc.client import Caller, CallFailed, Received, dial
 from server.rtc.microphone import Said
 from server.talk import answered
 
