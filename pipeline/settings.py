@@ -39,7 +39,9 @@ class VoiceSettings(_Group):
 
     slots: int = Field(default=4, ge=1, description="conversations at once")
     opener_after_s: float = Field(
-        default=0.25, ge=0, description="an answer later than this is bridged by an opener"
+        default=0.12,
+        ge=0,
+        description="silence of the user, once noticed, after which an opener bridges the wait",
     )
 
 

@@ -76,9 +76,14 @@ def tone(seconds: float) -> Pcm:
 class Caller:
     """Slot 0 of a voice front-end: says when they speak, hears what is said."""
 
-    def __init__(self, mode: Mode = Mode.TANDEM, voice: ToneVoice | None = None) -> None:
+    def __init__(
+        self,
+        mode: Mode = Mode.TANDEM,
+        voice: ToneVoice | None = None,
+        settings: VoiceSettings | None = None,
+    ) -> None:
         self.voice = voice or ToneVoice()
-        self.front_end = VoiceFrontEnd(VoiceSettings(), self.voice)
+        self.front_end = VoiceFrontEnd(settings or VoiceSettings(), self.voice)
         for _ in range(10):
             self.front_end.step({})
         self.own_phrases = len(self.voice.asked)
@@ -93,6 +98,9 @@ class Caller:
 
     def started(self, utterance: int) -> None:
         self._event(SpeechKind.STARTED, utterance)
+
+    def stopped(self, utterance: int) -> None:
+        self._event(SpeechKind.STOPPED, utterance)
 
     def turn_ended(self, utterance: int) -> None:
         self._event(SpeechKind.TURN_ENDED, utterance)
@@ -148,6 +156,7 @@ class Caller:
         """Half a second of speech whose turn ends with the next frame."""
         self.started(utterance)
         self.run(0.5)
+        self.stopped(utterance)
         self.turn_ended(utterance)
 
     # What it heard.

@@ -41,7 +41,7 @@ class Pace:
     rate_hz: int
     frame: int
     opener: int
-    """From the end of the user's turn until an opener stands in for the answer."""
+    """From the user's falling silent until an opener stands in for the answer."""
     informed: int
     """From there until an answer that may not have heard all is said."""
     patience: int
@@ -60,8 +60,8 @@ class TurnTaking:
         self._displaced: Reply | None = None
         self._idle = 0
         """Samples for which the current reply has had nothing to say."""
-        self._waited = 0
-        """Samples since the user's turn ended."""
+        self._silent = 0
+        """Samples since the user fell silent."""
         self._opener = first_opener
         """Index of the one said last."""
         self._may_open = self._may_apologise = False
@@ -91,7 +91,10 @@ class TurnTaking:
         for event in events:
             match event.kind:
                 case SpeechKind.STARTED:
+                    self._silent = 0
                     self._started(event.utterance)
+                case SpeechKind.STOPPED:
+                    self._silent = 0
                 case SpeechKind.TURN_ENDED:
                     self._turn_ended(event.utterance, event.at_s)
                 case SpeechKind.RETRACTED:
@@ -112,7 +115,7 @@ class TurnTaking:
         self._displace()
         self._current = draft
         self._current.ended_s = at_s
-        self._idle = self._waited = 0
+        self._idle = 0
         self._may_open, self._may_apologise = self._tandem, True
 
     def _retracted(self, utterance: int) -> None:
@@ -173,7 +176,7 @@ class TurnTaking:
     def _speak(self) -> StepOutput:
         pcm, words, sounding = self._mouth.frame(self._next_clause)
         self._idle = 0 if sounding else self._idle + self._pace.frame
-        self._waited += self._pace.frame
+        self._silent += self._pace.frame
         self._audible = sounding or (self._audible and self._goes_on())
         if not self._audible:
             self._mouth.end()
@@ -194,7 +197,7 @@ class TurnTaking:
         return clause
 
     def _may_answer(self, reply: Reply) -> bool:
-        return reply.answered or reply.informed or self._waited >= self._pace.informed
+        return reply.answered or reply.informed or self._silent >= self._pace.informed
 
     def _stand_in(self) -> Clause | None:
         """An opener or an apology, for an answer that does not come."""
@@ -204,7 +207,7 @@ class TurnTaking:
         if self._may_apologise and self._idle >= self._pace.patience:
             self._may_apologise = self._may_open = False
             return own_words(self._phrases.apology) if self._phrases.apology.ready else None
-        if self._may_open and self._idle >= self._pace.opener:
+        if self._may_open and self._silent >= self._pace.opener:
             return self._open()
         return None
 

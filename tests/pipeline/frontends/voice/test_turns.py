@@ -1,9 +1,11 @@
 import numpy as np
 
 from pipeline.frontends.voice.voice import RATE_HZ
+from pipeline.settings import VoiceSettings
 from tests.fakes.tone_voice import LOUDNESS, TONE_HZ, WORD_S, Caller, ToneVoice, sounding
 
 PARIS = "The capital of France is Paris."
+PATIENT = VoiceSettings(opener_after_s=1.0)
 
 
 def test_it_falls_silent_in_the_frame_in_which_the_user_starts_to_speak() -> None:
@@ -58,7 +60,7 @@ def test_a_cough_in_the_pause_after_a_clause_does_not_make_it_repeat_itself() ->
 
 
 def test_a_cough_while_it_thinks_does_not_leave_it_mute() -> None:
-    caller = Caller()
+    caller = Caller(settings=PATIENT)
     caller.ask(1)
     caller.run(0.1)
     caller.started(2)
@@ -125,7 +127,7 @@ def test_a_clause_cut_by_a_cough_is_not_said_again_if_a_newer_answer_contradicts
 
 
 def test_a_user_who_goes_on_after_a_wrongly_ended_turn_is_answered_with_the_next_oracle() -> None:
-    caller = Caller()
+    caller = Caller(settings=PATIENT)
     caller.ask(1)
     caller.answer("France is a country.", 1, epoch=1)
     caller.run(0.5)

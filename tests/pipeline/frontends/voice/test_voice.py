@@ -4,10 +4,12 @@ import pytest
 from pipeline.errors import InputError
 from pipeline.frontends.voice.phrases import APOLOGY, OPENERS
 from pipeline.frontends.voice.voice import FRAME_SAMPLES, RATE_HZ
+from pipeline.settings import VoiceSettings
 from pipeline.types import Mode, StepOutput
 from tests.fakes.tone_voice import FRAME_S, WORD_S, Caller, ToneVoice, sounding, words
 
 PARIS = "The capital of France is Paris."
+PATIENT = VoiceSettings(opener_after_s=1.0)
 
 
 def first_sound_s(outputs: list[StepOutput]) -> float:
@@ -27,7 +29,7 @@ def test_an_answer_recorded_while_the_user_spoke_is_heard_in_the_frame_their_tur
 
 
 def test_an_answer_to_half_a_question_is_not_said_and_makes_way_for_the_one_to_all_of_it() -> None:
-    caller = Caller()
+    caller = Caller(settings=PATIENT)
     caller.started(1)
     caller.run(0.5)
     caller.answer("The capital is Lisbon.", 1, epoch=1, heard_until_s=0.5)
@@ -40,7 +42,7 @@ def test_an_answer_to_half_a_question_is_not_said_and_makes_way_for_the_one_to_a
 
 
 def test_an_answer_is_heard_in_the_frame_that_confirms_that_it_knows_all() -> None:
-    caller = Caller()
+    caller = Caller(settings=PATIENT)
     caller.started(1)
     caller.answer(PARIS, 1, epoch=1, heard_until_s=0.4)
     caller.run(1.0)
@@ -79,7 +81,7 @@ def test_a_late_answer_is_bridged_by_one_opener_and_follows_it_in_the_same_reply
     caller = Caller()
     caller.ask(1)
     waited = caller.run(0.5)
-    assert first_sound_s(waited) == pytest.approx(0.25, abs=2 * FRAME_S)
+    assert first_sound_s(waited) == pytest.approx(0.12, abs=2 * FRAME_S)
     caller.answer(PARIS, 1, epoch=1)
     caller.run(4)
     opener = caller.said[: -len(PARIS)].rstrip()
@@ -92,10 +94,20 @@ def test_a_late_answer_is_bridged_by_one_opener_and_follows_it_in_the_same_reply
 def test_an_answer_in_time_needs_no_opener() -> None:
     caller = Caller()
     caller.ask(1)
-    caller.run(0.2)
+    caller.run(0.06)
     caller.answer(PARIS, 1, epoch=1)
     caller.run(4)
     assert caller.said == PARIS
+
+
+def test_the_wait_for_an_opener_counts_from_where_the_user_fell_silent() -> None:
+    caller = Caller()
+    caller.started(1)
+    caller.run(1.0)
+    caller.stopped(1)
+    assert not any(sounding(output) for output in caller.run(0.8))
+    caller.turn_ended(1)
+    assert sounding(caller.step())
 
 
 def test_openers_vary_from_turn_to_turn() -> None:
@@ -124,7 +136,7 @@ def test_cascade_records_nothing_before_the_turn_has_ended_and_says_no_opener() 
 
 
 def test_words_streamed_in_pieces_are_spoken_as_one_text_without_a_gap() -> None:
-    caller = Caller()
+    caller = Caller(settings=PATIENT)
     text = "Paris is the capital. It lies on the Seine, and it has been old for 2.5 thousand years."
     caller.ask(1)
     for at in range(0, len(text), 3):
