@@ -15,8 +15,8 @@ from server.rtc.wav import write_wav
 RATE_HZ = 48_000
 APART_S = 0.73
 """No multiple of any frame: clicks take every place in it."""
-SETTLE_S = 4.0
-"""Chromium's jitter buffer starts long and shrinks."""
+SETTLE_S = 6.0
+"""Chromium's jitter buffer starts long and shrinks, 20 ms a second."""
 
 
 async def loop_ms(url: str, seconds: float) -> float:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from time import perf_counter
 
 import aiohttp
 
@@ -25,7 +26,10 @@ class ClickCaller:
         self._heard_s: list[float] = []
 
     def away_s(self, since_s: float) -> list[float]:
-        """From a click's packet out to its packet back in, for those sent since; loop time."""
+        """From a click's packet out to its packet back in, for those sent since.
+
+        On the clock of perf_counter: uvloop's counts whole milliseconds.
+        """
         sent_s = [each for each in self._sent_s if each >= since_s]
         return away_s(sent_s, self._heard_s)
 
@@ -38,18 +42,19 @@ class ClickCaller:
     async def _speak(self) -> None:
         began_s, number = now(), 0
         while not self._peer.to_send.closed:
-            payload, at_s = self._packets[number % PERIOD], now()
-            self._peer.to_send.offer(OpusPacket(payload, number, number * PACKET_TICKS, at_s))
             if number % PERIOD == 0:
-                self._sent_s.append(at_s)
+                self._sent_s.append(perf_counter())
+            payload = self._packets[number % PERIOD]
+            self._peer.to_send.offer(OpusPacket(payload, number, number * PACKET_TICKS, now()))
             number += 1
             await asyncio.sleep(began_s + number * PACKET_S - now())
 
     async def _listen(self) -> None:
         decoder, finder = OpusDecoder(RATE_HZ), ClickFinder()
         async for packet in self._peer.received:
+            arrived_s = perf_counter()
             if finder.push(decoder.decode(packet.payload)):
-                self._heard_s.append(packet.arrived_s)
+                self._heard_s.append(arrived_s)
 
 
 @asynccontextmanager

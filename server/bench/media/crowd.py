@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from time import perf_counter
 
 import aiohttp
 import numpy as np
 
-from pipeline.clock import now
 from server.bench.media.caller import ClickCaller, click_call
 from server.bench.media.clicks import click_packets
 from server.bench.media.lag import Lag
@@ -60,7 +60,7 @@ async def _measure(
     seconds: float,
 ) -> Crowd:
     await asyncio.sleep(SETTLE_S)
-    since_s = now()
+    since_s = perf_counter()
     lag.take_p99_ms()
     await _host_lag_ms(http, url)
     await asyncio.sleep(seconds)
