@@ -13,7 +13,11 @@ BACKCHANNELS = _set(
 ALONE = _set(
     "yes no yeah yep nope okay ok stop hello hi hey thanks goodbye bye cancel continue help sure",
     "wait repeat",
-)
+) | {
+    *("yes please", "no thanks", "thank you", "please stop", "go on", "never mind", "hi there"),
+    *("hello there", "good morning", "good evening", "what happened", "what else", "who knows"),
+    *("why not", "how come", "what now", "say again"),
+}
 """A turn of their own."""
 
 WH = _set("what who where when why how which whose")
@@ -34,14 +38,31 @@ STRANDED = _set("from for about of like with to")
 """Those that a question can end with."""
 ORDINALS = _set("first second third next last main most")
 """With a noun they ask for more: "the largest planet" of what?"""
-NUMBERS = _set("one two three four five six seven eight nine ten eleven twelve twenty hundred")
-ARITHMETIC = _set("plus minus times divided at is half")
+NUMBERS = _set(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",
+    "hundred thousand million",
+)
+ARITHMETIC = _set("plus minus times divided at is half of by past")
 """Before a number, they let it stand alone."""
 
 LINKS = _set(
     "and or but nor because if whether although while unless so that which who whom when where"
 )
 """Begin a clause."""
+
+POSSESSIVES = _set("my your his our their its")
+STUMPS = _set("it that this i there not")
+ANYBODY = _set("you we they people i")
+HAVING = _set("has have had with won gets get made")
+THINGS = _set("morning evening king ring thing spring string building wedding meeting ceiling wing")
+"""Nouns that look like gerunds."""
+PARTICIPLES = _set("built found put set like")
+"""Irregular ones that are verbs too, and "like": "what is it like"."""
+CIRCUMSTANTIAL = _set("get speak need use find see celebrate play have")
+"""Verbs whose object may stand in front, but which seldom end a question about people at large."""
+TOPICAL = _set("story fact facts book movie film article")
+"""Are about something, if not always."""
 
 _CONTRACTIONS = (
     "isn't aren't don't doesn't didn't can't couldn't wouldn't shouldn't won't i'm you're we're "
@@ -64,14 +85,18 @@ OPEN = _set(
 
 TRANSITIVE = _set(
     "wrote painted invented discovered founded composed built directed explain describe translate",
-    "recommend suggest remind give show tell set add send turn switch find buy book get make take",
-    "put called want wants need needs like mean means mix become becomes comes contains know eat",
+    "recommend suggest remind wondering think play give show tell set add send turn switch find",
+    "buy book get make take put called want wants need needs like mean means mix become becomes",
+    "comes contains know eat telling teach read",
 )
 """Verbs that need an object, unless a question has put it in front."""
 
 RELATIONAL = _set(
     "capital name number meaning difference opposite history population author kind sort type",
     "piece cup way point distance height president king queen colour color chapter recipe list",
-    "size speed cost price amount part end beginning middle top bottom known closest",
+    "size speed cost price amount part end beginning middle top bottom known closest symbol title",
+    "formula plural root sum product currency area reason result effect cause purpose role weight",
+    "length depth date rest majority member group pair bottle slice leader head founder",
+    "owner inventor winner mayor minister something alarm timer reminder word",
 )
 """Nouns and the like that are of something."""

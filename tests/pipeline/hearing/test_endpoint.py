@@ -1,67 +1,14 @@
 import pytest
 
-from pipeline.hearing.endpoint import OTHER_LANGUAGE_S, Ending, Endpoint, ending, is_backchannel
+from pipeline.hearing.endpoint import OTHER_LANGUAGE_S, Endpoint, is_backchannel
 from pipeline.settings import HearingSettings
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What is the capital of France?",
-        "How many days are there in a week?",
-        "What time is it?",
-        "What sound does a cow make?",
-        "Where are you from?",
-        "What is it made of?",
-        "Set a timer for ten minutes.",
-        "What is two plus two?",
-        "Tell me a joke about cats.",
-        "Read me the first chapter of the book.",
-        "How do I make a good cup of coffee?",
-        "What do bees make?",
-        "Turn the lights off.",
-        "Stop.",
-        "Hello!",
-    ],
-)
-def test_a_whole_question_or_request_is_answered_at_once(text: str) -> None:
-    assert ending(text) is Ending.COMPLETE
-    assert Endpoint().wait_s(text) == 0
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What is the capital of?",
-        "What is the capital?",
-        "What is the largest.",
-        "How many legs does a spider?",
-        "What is the?",
-        "Can you?",
-        "Who wrote?",
-        "Where can I buy?",
-        "I would like to know,",
-        "And then we went to the",
-        "What is seven times?",
-        "How much does a litre of milk?",
-        "Which animal?",
-        "Which month comes after?",
-        "Please turn off.",
-        "What color do you get when you",
-        "Wake me up at half past six,",
-        "What?",
-    ],
-)
-def test_a_sentence_that_must_go_on_gets_a_second_or_more(text: str) -> None:
-    assert Endpoint().wait_s(text) >= 0.6
-
-
-@pytest.mark.parametrize(
-    "text", ["What is the largest planet?", "I want to go home.", "Turn left."]
-)
-def test_one_that_may_go_on_gets_something_in_between(text: str) -> None:
-    assert ending(text) is Ending.UNSURE
-    assert 0.3 <= Endpoint().wait_s(text) <= 0.9
+def test_the_longer_the_words_are_likely_to_go_on_the_longer_it_waits() -> None:
+    texts = ("What time is it?", "What is the largest planet?", "What is the capital of?")
+    whole, unsure, unfinished = map(Endpoint().wait_s, texts)
+    assert whole == 0
+    assert 0.5 <= unsure < unfinished
 
 
 def test_words_not_yet_known_are_not_a_reason_to_end() -> None:
