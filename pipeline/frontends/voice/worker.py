@@ -35,6 +35,9 @@ LEAD_S = 0.01
 PAUSE_S = 0.25
 """Kept at the most after the last one; Piper puts 150 to 290 ms there."""
 
+COMMA_S = 0.12
+"""The same where the sentence goes on."""
+
 
 class Jobs:
     """Filled by the thread that reads, emptied by the one that speaks; urgent jobs first."""
@@ -95,16 +98,16 @@ def speak(voice: "PiperVoice", text: str) -> Iterator[Pcm]:
     plain = SynthesisConfig(normalize_audio=False)
     for chunk in voice.synthesize(text, plain):
         pcm = soxr.resample(chunk.audio_float_array, chunk.sample_rate, RATE_HZ)
-        yield trimmed(pcm.astype(np.float32))
+        yield trimmed(pcm.astype(np.float32), COMMA_S if text.endswith(",") else PAUSE_S)
 
 
-def trimmed(pcm: Pcm) -> Pcm:
+def trimmed(pcm: Pcm, pause_s: float) -> Pcm:
     """Without the silence before speech, and with no more than a pause after it."""
     loud = np.flatnonzero(np.abs(pcm) > LOUD)
     if not len(loud):
         return silence(0)
     start = max(0, int(loud[0]) - int(LEAD_S * RATE_HZ))
-    return pcm[start : int(loud[-1]) + int(PAUSE_S * RATE_HZ)]
+    return pcm[start : int(loud[-1]) + int(pause_s * RATE_HZ)]
 
 
 def serve(voice: "PiperVoice", jobs: Jobs, out: IO[bytes]) -> None:
@@ -124,7 +127,8 @@ def _send(out: IO[bytes], message: Message) -> None:
 
 
 def main(model: str, threads: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's affair
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server's affair: it needs a voice to drain
+        signal.signal(number, signal.SIG_IGN)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is not audio
     try:
