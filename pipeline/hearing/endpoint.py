@@ -5,7 +5,7 @@ Torreira 2015); what they said tells which it is (grammar.py), if it was English
 get a fixed silence.
 """
 
-from pipeline.hearing.grammar import Ending, ending, split
+from pipeline.hearing.grammar import Ending, ending, is_english, split
 from pipeline.hearing.words import BACKCHANNELS
 from pipeline.settings import HearingSettings
 
@@ -19,7 +19,7 @@ class Endpoint:
     def __init__(self, settings: HearingSettings = DEFAULT, language: str = "en-US") -> None:
         """`language`: a BCP 47 tag; any but English gets OTHER_LANGUAGE_S."""
         self._fixed_s = settings.fixed_silence_s
-        if self._fixed_s is None and not language.lower().startswith("en"):
+        if self._fixed_s is None and not is_english(language):
             self._fixed_s = OTHER_LANGUAGE_S
         self._waits = {
             Ending.COMPLETE: 0.0,

@@ -34,6 +34,15 @@ def ending(text: str) -> Ending:
     return Ending.COMPLETE
 
 
+def can_be_all(text: str, language: str) -> bool:
+    """The same for any language (a BCP 47 tag): of all but English nothing is known."""
+    return not is_english(language) or ending(text) is Ending.COMPLETE
+
+
+def is_english(language: str) -> bool:
+    return language.lower().partition("-")[0] == "en"
+
+
 def split(text: str) -> list[str]:
     return re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.lower())
 
@@ -47,7 +56,8 @@ def _is_wh(word: str) -> bool:
 
 
 def _superlative(word: str, before: str) -> bool:
-    return before == "the" and (word in w.ORDINALS or word.endswith("est"))
+    most = word.endswith("est") and word not in w.NOT_MOST
+    return before == "the" and (most or word in w.ORDINALS)
 
 
 def _open(words: list[str]) -> bool:

@@ -38,6 +38,11 @@ STRANDED = _set("from for about of like with to")
 """Those that a question can end with."""
 ORDINALS = _set("first second third next last main most")
 """With a noun they ask for more: "the largest planet" of what?"""
+NOT_MOST = _set(
+    "tempest forest west interest guest test chest nest rest quest harvest request contest priest",
+    "vest pest",
+)
+"""End like superlatives."""
 NUMBERS = _set(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",

@@ -53,7 +53,7 @@ class Oracle:
         """Takes effect with the next ask."""
         self._model = model
         self._opening = opening(config)
-        self._policy.mode = config.mode
+        self._policy.mode, self._policy.language = config.mode, config.language
 
     async def run(self, outbox: Outlet[OracleNews]) -> None:
         """Ask and answer until the inbox is closed, or cancelled."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pipeline.events import Typed
+from pipeline.hearing.grammar import can_be_all
 from pipeline.oracle.words import words
 from pipeline.settings import OracleSettings
 from pipeline.types import Mode, SpeechEvent, SpeechKind, Transcript
@@ -93,9 +94,11 @@ class Policy:
         settings: OracleSettings,
         owes: Callable[[int], bool],
         mode: Mode = Mode.TANDEM,
+        language: str = "en-US",
         next_epoch: int = 1,
     ) -> None:
         self.mode = mode
+        self.language = language
         self._settings = settings
         self._owes = owes
         self._next_epoch = next_epoch
@@ -195,7 +198,12 @@ class Policy:
         return self.poll(now)
 
     def _has_grown(self) -> bool:
-        """Enough new words for an unfinished sentence to be asked; rewording is not growth."""
+        """Enough new words for a guess that they are all; rewording is not growth.
+
+        An answer to half a sentence is of no use, and takes the CPU from those who hear the rest.
+        """
+        if not can_be_all(self._heard.text, self.language):
+            return False
         count = len(words(self._heard.text))
         asked = self._asked
         if asked is None or asked.utterance != self._heard.utterance:

@@ -73,23 +73,23 @@ def test_words_of_before_the_pause_do_not_end_what_came_after() -> None:
 
 
 def test_the_turn_ends_even_if_no_words_ever_come() -> None:
-    script = Script().run(1.0, speech=True).run(1.0, speech=False)
+    script = Script().run(1.0, speech=True).run(1.2, speech=False)
     assert script.story[-1] == "turn_ended 1"
 
 
 def test_a_new_turn_has_the_next_number_and_late_words_of_the_old_are_ignored() -> None:
-    script = Script().run(1.0, speech=True).run(1.0, speech=False).run(1.0, speech=True)
+    script = Script().run(1.0, speech=True).run(1.3, speech=False).run(1.0, speech=True)
     script.words("Hello.", 1, final=True).run(0.2, speech=False)
     assert script.story[-2:] == ["started 2", "stopped 2"]
 
 
 def test_speech_without_words_is_taken_back() -> None:
-    script = Script().run(0.5, speech=True).run(0.2, speech=False).words("").run(0.6, speech=False)
+    script = Script().run(0.5, speech=True).run(0.2, speech=False).words("").run(0.9, speech=False)
     assert script.story == ["started 1", "stopped 1", "retracted 1"]
 
 
 def test_a_final_without_words_is_taken_back_after_the_turn() -> None:
-    script = Script().run(1.0, speech=True).run(1.0, speech=False).words("", final=True)
+    script = Script().run(1.0, speech=True).run(1.2, speech=False).words("", final=True)
     assert script.story[-2:] == ["turn_ended 1", "retracted 1"]
 
 

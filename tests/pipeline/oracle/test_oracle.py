@@ -68,7 +68,7 @@ async def test_a_newer_question_silences_the_answer_to_the_old_one() -> None:
     model = ScriptedModel(["The", 1.0, " end", "."], PARIS)
     call = Call(model)
     async with call.live(5.0):
-        call.oracle.inbox.offer(heard("What is the", final=False))
+        call.oracle.inbox.offer(heard("What is the capital of Fran", final=False))
         await asyncio.sleep(0.5)
         call.oracle.inbox.offer(heard("What is the capital of France?"))
     assert answers(call.told()) == {1: "The", 2: "The capital is Paris."}

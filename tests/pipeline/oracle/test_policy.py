@@ -22,8 +22,10 @@ SETTINGS = OracleSettings(
 class Talk:
     """Feeds a policy as a call does, and collects what it does."""
 
-    def __init__(self, mode: Mode = Mode.TANDEM, *, owes: bool = True) -> None:
-        self.policy = Policy(SETTINGS, lambda utterance: owes, mode)
+    def __init__(
+        self, mode: Mode = Mode.TANDEM, *, owes: bool = True, language: str = "en-US"
+    ) -> None:
+        self.policy = Policy(SETTINGS, lambda utterance: owes, mode, language)
         self.now = 0.0
         self.actions: list[Action] = []
 
@@ -53,16 +55,24 @@ def test_it_asks_while_the_user_speaks_and_not_again_for_an_equal_final() -> Non
     talk = Talk()
     talk.at(0.3).speech(SpeechKind.STARTED)
     talk.at(0.6).partial("What")
-    talk.at(0.9).partial("What is the")
-    talk.at(1.1).partial("What is the capital")
-    talk.at(1.6).partial("What is the capital of France")
+    talk.at(1.1).partial("What is the capital of Fran")
+    talk.at(1.7).partial("What is the capital of French Guiana")
     talk.at(1.9).speech(SpeechKind.STOPPED)
     talk.at(2.2).speech(SpeechKind.TURN_ENDED)
-    talk.at(2.5).partial("what is the capital of France?", final=True)
-    assert talk.asked == ["What is the", "What is the capital", "What is the capital of France"]
+    talk.at(2.5).partial("what is the capital of French Guiana?", final=True)
+    assert talk.asked == ["What is the capital of Fran", "What is the capital of French Guiana"]
     epochs = [action.epoch for action in talk.actions if isinstance(action, Ask)]
-    assert epochs == [1, 2, 3]
-    assert Cancel(1) in talk.actions and Cancel(2) in talk.actions
+    assert epochs == [1, 2]
+    assert Cancel(1) in talk.actions
+
+
+def test_half_a_sentence_is_not_asked_unless_the_user_falls_silent() -> None:
+    talk = Talk()
+    talk.speech(SpeechKind.STARTED)
+    talk.at(1.0).partial("How many legs does a spider")
+    assert talk.asked == []
+    talk.at(1.2).speech(SpeechKind.STOPPED)
+    assert talk.asked == ["How many legs does a spider"]
 
 
 def test_partials_are_asked_at_a_budgeted_rate_with_the_newest_words() -> None:
@@ -72,7 +82,7 @@ def test_partials_are_asked_at_a_budgeted_rate_with_the_newest_words() -> None:
     for number in range(3, len(said.split()) + 1):
         talk.at(number * 0.1).partial(" ".join(said.split()[:number]))
     talk.at(10.0)
-    assert [text.split()[-1] for text in talk.asked] == ["how", "common", "today"]
+    assert [text.split()[-1] for text in talk.asked] == ["legs", "spider", "today"]
 
 
 def test_rewording_punctuation_and_case_are_no_reason_to_ask_while_they_speak() -> None:
@@ -268,7 +278,7 @@ def test_epochs_go_on_rising_after_a_lost_call() -> None:
 
 
 def test_a_script_without_spaces_counts_its_letters() -> None:
-    talk = Talk()
+    talk = Talk(language="ja-JP")
     talk.speech(SpeechKind.STARTED)
     talk.at(1.0).partial("日本の首都")
     talk.at(2.0).partial("日本の首都は、")
