@@ -27,6 +27,7 @@ from server.bench.questions import SpokenQuestion, read_questions, speak_all
 from server.bench.readback import holds, read_back
 from server.bench.summary import ModeResult, Verdict, summary
 from server.bench.trace import trace
+from server.rtc.client import CallFailed
 
 CASCADE_SILENCES_S = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 ALLOWED_TAKEOVERS = 0.1
@@ -99,12 +100,17 @@ class LatencyBench:
         return CASCADE_SILENCES_S[low]
 
     async def _ask(self, url: str, spoken: SpokenQuestion, mode: Mode) -> Verdict:
-        asked = await ask(url, spoken, mode)
+        paused = spoken.question.pause_s > 0
+        try:
+            asked = await ask(url, spoken, mode)
+        except CallFailed as error:
+            self._note({"mode": mode, "question": spoken.question.text, "failed": error.message})
+            return Verdict(None, answered=False, paused=paused)
         judged = judge(asked)
         said = await asyncio.to_thread(read_back, self._stt, asked)
         answered = holds(said, spoken.question.answer)
         self._note({**trace(mode, asked, judged, said), "answered": answered})
-        return Verdict(judged, answered, paused=spoken.question.pause_s > 0)
+        return Verdict(judged, answered, paused)
 
     async def _takes_over(self, silence_s: float) -> bool:
         """More often than allowed."""

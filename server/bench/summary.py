@@ -20,7 +20,8 @@ class Spread:
 class Verdict:
     """What came of one question."""
 
-    judged: Judged
+    judged: Judged | None
+    """None: the call failed."""
     answered: bool
     """The STT found a word of the right answer in what was said."""
     paused: bool
@@ -40,14 +41,16 @@ class ModeResult:
     """Answers begun that were taken back, or cut off as the user went on."""
     pause_split_rate: float | None
     """Share of the paused questions whose turn was taken to be over in the pause."""
+    failed_calls: int
+    """Never connected, or ended early: not answered, and in no other figure."""
     fixed_silence_s: float | None
     """What ends every turn; None: the words decide."""
 
 
 def summary(verdicts: Sequence[Verdict], fixed_silence_s: float | None) -> ModeResult:
     """`verdicts`: one or more."""
-    judged = [verdict.judged for verdict in verdicts]
-    paused = [verdict.judged for verdict in verdicts if verdict.paused]
+    judged = [verdict.judged for verdict in verdicts if verdict.judged]
+    paused = [verdict.judged for verdict in verdicts if verdict.judged and verdict.paused]
     return ModeResult(
         questions=len(verdicts),
         answered=sum(verdict.answered for verdict in verdicts),
@@ -57,6 +60,7 @@ def summary(verdicts: Sequence[Verdict], fixed_silence_s: float | None) -> ModeR
         opener_rate=share([each.opener for each in judged]) or 0.0,
         false_starts=sum(each.false_start for each in judged),
         pause_split_rate=share([each.split for each in paused]),
+        failed_calls=len(verdicts) - len(judged),
         fixed_silence_s=fixed_silence_s,
     )
 

@@ -23,6 +23,13 @@ def test_without_paused_questions_or_answers_there_are_no_figures_to_be_had() ->
     assert result.first_audio_ms.p50 is None
 
 
+def test_a_call_that_failed_is_a_question_without_an_answer_and_nothing_else() -> None:
+    result = summary([verdict(0.2), Verdict(None, answered=False, paused=True)], None)
+    assert (result.questions, result.answered, result.failed_calls) == (2, 1, 1)
+    assert result.first_audio_ms.p50 == 200
+    assert result.pause_takeover_rate is None
+
+
 def test_an_answer_counts_only_with_the_whole_expected_word() -> None:
     assert holds("It has Eight, legs.", ["eight", "8"])
     assert not holds("It has eighteen legs.", ["eight", "8"])
