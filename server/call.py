@@ -119,10 +119,14 @@ class Call:
 
     async def _admitted(self, peer: Peer) -> None:
         await asyncio.shield(peer.connected)  # it is not ours to cancel
+        waited = False
         while (place := self._admission.place(self.call_id)).position:
+            waited = True
             self.line.tell_place(peer, place)
             self.moved.clear()
             await self.moved.wait()
+        if waited:
+            self.line.tell_place(peer, place)
 
     async def _watch(self, peer: Peer) -> _Turn:
         since_s = now()
