@@ -19,7 +19,7 @@ from pipeline.clock import now
 from pipeline.errors import ConfigError
 from server.auth import Auth, Gate
 from server.guard import METRICS, guards
-from server.metrics import CONTENT_TYPE, Metrics, sample_loop_lag
+from server.metrics import CONTENT_TYPE, Metrics, sample_loop
 from server.page import Page, read_page
 from server.settings import ServerSettings, Settings
 from server.signalling import MAX_BODY_BYTES, Calls, Signalling
@@ -161,7 +161,7 @@ async def listening(app: web.Application, socket: Socket) -> AsyncGenerator[None
 @contextlib.asynccontextmanager
 async def sampling(metrics: Metrics) -> AsyncGenerator[None, None]:
     """Watch the loop while inside."""
-    sampler = asyncio.create_task(sample_loop_lag(metrics), name="loop lag")
+    sampler = asyncio.create_task(sample_loop(metrics), name="loop lag")
     try:
         yield
     finally:

@@ -44,6 +44,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._stage = self._histogram("stage_seconds", "Work of a stage", _STAGE_S, "stage")
         self.loop_lag = self._histogram("loop_lag_seconds", "Late wake-ups", _STAGE_S)
+        self.tasks = Gauge("umigame_tasks", "Of the event loop", registry=self.registry)
         self.rtt = self._histogram("rtt_seconds", "Round trip to a peer", _NETWORK_S)
         self.jitter = self._histogram("jitter_seconds", "Late packets, p95", _NETWORK_S)
         self.frame = self._histogram("frame_seconds", "From a packet in to its answer", _NETWORK_S)
@@ -176,9 +177,10 @@ class _Occupancy(Collector):
         yield CounterMetricFamily("umigame_engine_shed_frames", "Dropped by it", load.shed)
 
 
-async def sample_loop_lag(metrics: Metrics, clock: Clock = now) -> None:
-    """Forever: how late does the event loop wake a sleeper?"""
+async def sample_loop(metrics: Metrics, clock: Clock = now) -> None:
+    """Forever: how late does the event loop wake a sleeper, and how many tasks has it?"""
     while True:
         due_s = clock() + LAG_EVERY_S
         await asyncio.sleep(LAG_EVERY_S)
         metrics.loop_lag.observe(max(0.0, clock() - due_s))
+        metrics.tasks.set(len(asyncio.all_tasks()))

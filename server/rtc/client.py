@@ -86,6 +86,10 @@ class Caller:
         """Send a client event of the Realtime API."""
         self._peer.send_event(json.dumps(event))
 
+    async def vanish(self) -> None:
+        """Leave without hanging up: the call is lost, and may be resumed."""
+        await self._peer.close()
+
     async def wait_for(self, kind: str, *, since_s: float = 0.0) -> Received:
         """The first event of this type that came after `since_s`; waits for it without end.
 

@@ -11,9 +11,9 @@ from aiohttp import web
 from playwright.async_api import Page
 
 from pipeline.types import OpusPacket
+from server.bench.chromium import chromium
 from server.rtc.microphone import RATE_HZ, Microphone
 from server.rtc.peer import IceConfig, Peer
-from server.bench.chromium import chromium
 
 CALL = """async ({video, trickle}) => {
   const stream = await navigator.mediaDevices.getUserMedia({audio: true});

@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.events import OracleAsked, OracleText, Overload, ReplyEnded, ReplyStarted, ReplyWord
-from server.metrics import CallMeter, Metrics, sample_loop_lag
+from server.metrics import CallMeter, Metrics, sample_loop
 
 
 def read(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -66,6 +66,6 @@ async def test_a_loop_held_up_shows_as_lag() -> None:
     metrics = Metrics()
     asked = iter([0.0, 0.1, 1.0, 1.35])  # before and after each nap; the second is 250 ms late
     with pytest.raises(RuntimeError, match="StopIteration"):
-        await sample_loop_lag(metrics, lambda: next(asked))
+        await sample_loop(metrics, lambda: next(asked))
     assert read(metrics, "loop_lag_seconds_count") == 2
     assert read(metrics, "loop_lag_seconds_sum") == pytest.approx(0.25)

@@ -1,0 +1,58 @@
+"""Servers that many tests share, and what it takes to talk with them."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pipeline.stt.moonshine import Moonshine
+from pipeline.types import Pcm
+from server.weights import Weights
+from tests.fakes.server_process import ServerProcess
+from tests.fakes.speaker import Speaker
+
+SECRET = "an open secret, sixteen long"
+StartServer = Callable[..., ServerProcess]
+
+
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """Starts servers; at the end none may have complained of itself."""
+    Weights().fetch(["vad", "llm", "tts"])
+    started: list[ServerProcess] = []
+
+    def start(**settings: object) -> ServerProcess:
+        started.append(ServerProcess(tmp_path_factory.mktemp("server"), **settings))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+        assert not re.search("Traceback|Warning:| ERROR ", server.log), server.log
+
+
+@pytest.fixture(scope="session")
+def server(start_server: StartServer) -> ServerProcess:
+    """The default set."""
+    return start_server()
+
+
+@pytest.fixture(scope="session")
+def narrow(start_server: StartServer) -> ServerProcess:
+    """One may talk, one may wait, and there is a secret."""
+    return start_server(secret=SECRET, LIMITS__CALLS=1, LIMITS__QUEUE=1)
+
+
+@pytest.fixture(scope="session")
+def speaker(request: pytest.FixtureRequest) -> Iterator[Speaker]:
+    """Makes sentences into sound files, which outlive the test run."""
+    speaker = Speaker(request.config.cache.mkdir("speech"))
+    yield speaker
+    speaker.close()
+
+
+@pytest.fixture(scope="session")
+def read_back() -> Callable[[Pcm], str]:
+    """Speech at 16 kHz to words, lower case, without punctuation."""
+    moonshine = Moonshine()
+    return lambda sound: " ".join(re.findall(r"[a-z0-9']+", moonshine.decode(sound).lower()))

@@ -1,0 +1,81 @@
+"""What becomes of a call when something beside it dies."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from server.rtc.client import Caller
+from tests.e2e.conftest import StartServer
+from tests.fakes.guest import ask, calling, speaking
+from tests.fakes.server_process import ServerProcess, alive
+from tests.fakes.speaker import Speaker
+
+LLM = "pipeline.llm.llama_server"
+TTS = "pipeline.frontends.voice.worker"
+
+
+async def back(server: ServerProcess, module: str, killed: int) -> None:
+    """Until the child has been started anew."""
+    async with asyncio.timeout(20):
+        while server.children().get(module) in (None, killed):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+
+async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
+    server: ServerProcess, speaker: Speaker
+) -> None:
+    async with calling(server.url) as call:
+        killed = server.children()[LLM]
+        os.kill(killed, signal.SIGKILL)
+        asking = asyncio.create_task(ask(call, speaker("What is the capital of Italy?")))
+        async with asyncio.timeout(20):
+            down = await call.wait_for("umigame.service")
+            assert (down.event["service"], down.event["up"]) == ("llm", False)
+            up = await call.wait_for("umigame.service", since_s=down.at_s + 1e-3)
+            while not up.event["up"]:
+                up = await call.wait_for("umigame.service", since_s=up.at_s + 1e-3)
+        got = await asking
+        if "rome" not in got.said.lower():
+            got = await ask(call, speaker("What is the capital of Italy?"))
+        assert "rome" in got.said.lower()
+        assert longest_gap_s(call) < 0.5
+
+
+async def test_a_dead_text_to_speech_is_replaced_within_the_call(
+    server: ServerProcess, speaker: Speaker
+) -> None:
+    async with calling(server.url) as call:
+        said = await call.say(speaker("Tell me about the history of London."))
+        await speaking(call, said.ended_s, 0.5)
+        killed = server.children()[TTS]
+        os.kill(killed, signal.SIGKILL)
+        await back(server, TTS, killed)
+        await asyncio.sleep(2)
+        got = await ask(call, speaker("What is the capital of Italy?"))
+        assert "rome" in got.said.lower()
+        assert np.abs(got.sound).max() > 0.1
+        assert longest_gap_s(call) < 0.5
+
+
+@pytest.mark.parametrize("kill", [os.kill, os.killpg], ids=["server alone", "process group"])
+async def test_sigterm_ends_calls_and_children_and_the_exit_is_clean(
+    start_server: StartServer, kill: Callable[[int, int], None]
+) -> None:
+    server = start_server()
+    async with calling(server.url) as call:
+        children = server.children()
+        assert {LLM, TTS} <= set(children)
+        assert await asyncio.to_thread(server.stop, kill) == 0
+        async with asyncio.timeout(5):
+            await call.closed
+    assert not [module for module, pid in children.items() if alive(pid)]
+    assert server.log == "", "nothing died that was not told to"
+
+
+def longest_gap_s(call: Caller) -> float:
+    arrived_s = [frame.arrived_s for frame in call.heard]
+    return float(np.diff(arrived_s).max())

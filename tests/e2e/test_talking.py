@@ -1,0 +1,135 @@
+"""Questions asked aloud of the default set, over real WebRTC."""
+
+import asyncio
+import re
+from collections.abc import Callable
+
+import jiwer
+import numpy as np
+import pytest
+import soxr
+
+from pipeline.types import Pcm
+from server.rtc.client import Caller
+from server.rtc.microphone import RATE_HZ
+from tests.fakes import sounds
+from tests.fakes.guest import (
+    answer,
+    ask,
+    calling,
+    hear_oneself,
+    silent_after,
+    speaking,
+    types,
+    write,
+)
+from tests.fakes.server_process import ServerProcess
+from tests.fakes.speaker import Speaker
+
+LONG = "Tell me about the history of London."
+"""Its answer lasts for some seconds."""
+ReadBack = Callable[[Pcm], str]
+
+
+def plain(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+def from_16k(sound: Pcm) -> Pcm:
+    return soxr.resample(sound, sounds.RATE_HZ, RATE_HZ).astype(np.float32)
+
+
+async def reply_under_way(call: Caller, question: Speaker) -> float:
+    """Ask for something long and listen to a second of it; gives when it began."""
+    said = await call.say(question(LONG))
+    return (await speaking(call, said.ended_s, 1.0)).at_s
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the capital of Italy?", "rome"),
+        ("How many legs does a spider have?", "eight"),
+    ],
+)
+async def test_a_question_is_heard_right_and_answered_aloud(
+    server: ServerProcess, speaker: Speaker, read_back: ReadBack, question: str, expected: str
+) -> None:
+    async with calling(server.url) as call:
+        got = await ask(call, speaker(question))
+    assert jiwer.wer(plain(question), plain(got.heard)) <= 0.2
+    assert expected in plain(got.said)
+    assert expected in read_back(got.sound)
+
+
+async def test_somebody_without_a_microphone_types_and_is_answered_aloud(
+    server: ServerProcess, read_back: ReadBack
+) -> None:
+    async with calling(server.url) as call:
+        got = await write(call, "What is the capital of Italy?")
+    assert "rome" in read_back(got.sound)
+
+
+async def test_two_who_talk_at_once_each_get_their_own_answer(
+    server: ServerProcess, speaker: Speaker, read_back: ReadBack
+) -> None:
+    asked = ("What is the capital of Italy?", "How many legs does a spider have?")
+    async with calling(server.url) as one, calling(server.url) as other:
+        italy, spider = await asyncio.gather(
+            *(
+                ask(call, speaker(question))
+                for call, question in zip((one, other), asked, strict=True)
+            )
+        )
+    assert "rome" in read_back(italy.sound) and "spider" not in plain(italy.said)
+    assert "eight" in read_back(spider.sound) and "italy" not in plain(spider.said)
+
+
+async def test_who_interrupts_silences_the_reply_and_only_what_was_played_is_kept(
+    server: ServerProcess, speaker: Speaker, read_back: ReadBack
+) -> None:
+    async with calling(server.url) as call:
+        began_s = await reply_under_way(call, speaker)
+        frames = sum(frame.arrived_s < began_s for frame in call.heard)
+        interrupted = await call.say(speaker("No, what is the capital of France?"))
+        async with asyncio.timeout(10):
+            cut = await call.wait_for("conversation.item.truncated", since_s=began_s)
+            await call.wait_for("output_audio_buffer.cleared", since_s=began_s)
+        fell_silent_s = silent_after(call, interrupted.began_s, for_s=0.3)
+        assert fell_silent_s is not None and fell_silent_s - interrupted.began_s < 1.0
+        told = next(each for each in call.events if each.type.endswith("transcript.done"))
+        heard = answer(call, frames=frames).sound
+        item = cut.event["item_id"]
+        assert told.event["item_id"] == item
+        first = cut.event["audio_end_ms"] / 1000
+        played = read_back(heard[: round((first + 0.2) * sounds.RATE_HZ)])
+        assert jiwer.wer(plain(told.event["transcript"]), played) <= 0.5
+        async with asyncio.timeout(20):
+            await call.wait_for("output_audio_buffer.stopped", since_s=cut.at_s)
+
+
+@pytest.mark.parametrize(
+    "noise", [sounds.cough(1), sounds.cough(2), sounds.hum(110)], ids=["cough", "cough2", "mm-hm"]
+)
+async def test_a_reply_goes_on_over_a_noise_that_is_not_speech(
+    server: ServerProcess, speaker: Speaker, noise: Pcm
+) -> None:
+    async with calling(server.url) as call:
+        began_s = await reply_under_way(call, speaker)
+        made = await call.say(from_16k(noise))
+        await asyncio.sleep(1.5)
+        assert "output_audio_buffer.cleared" not in types(call, began_s)
+        assert call.first_sound_after(made.ended_s + 0.7) is not None, "it fell mute"
+
+
+async def test_a_reply_is_not_stopped_by_its_own_echo(
+    server: ServerProcess, speaker: Speaker
+) -> None:
+    async with calling(server.url) as call:
+        said = await call.say(speaker(LONG))
+        echo = asyncio.create_task(hear_oneself(call, level_db=-20, late_s=0.15))
+        began = await speaking(call, said.ended_s, 4.0)
+        echo.cancel()
+        after = types(call, began.at_s)
+        assert "output_audio_buffer.cleared" not in after
+        assert "input_audio_buffer.speech_started" not in after
