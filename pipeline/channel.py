@@ -12,6 +12,7 @@ from collections import deque
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
+from pipeline.clock import now
 from pipeline.errors import ChannelClosed
 
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class Channel(Generic[T]):
         self._closed = False
         self._readable = asyncio.Event()
         self._writable = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def depth(self) -> int:
@@ -83,15 +85,19 @@ class Channel(Generic[T]):
             raise ChannelClosed(self.name)
         self.offer(item)
 
-    async def receive(self) -> T:
+    async def receive(self, until_s: float | None = None) -> T:
         """The next item. Safe to cancel: nothing is lost.
 
-        Raises ChannelClosed once the channel is closed and drained.
+        Raises ChannelClosed once the channel is closed and drained, TimeoutError if it is still
+        empty at loop time `until_s`.
         """
         while not self._items:
             if self._closed:
                 raise ChannelClosed(self.name)
+            if until_s is not None and until_s <= now():
+                raise TimeoutError
             self._readable.clear()
+            self._wake_at(until_s)
             await self._readable.wait()
         self._writable.set()
         return self._items.popleft()
@@ -115,6 +121,21 @@ class Channel(Generic[T]):
             return await self.receive()
         except ChannelClosed:
             raise StopAsyncIteration from None
+
+    def _wake_at(self, until_s: float | None) -> None:
+        """An alarm that is set already may go off too early, not too late.
+
+        Deadlines move with every packet; a timer for each would cost more than the waiting.
+        """
+        if until_s is None or (self._alarm is not None and self._alarm.when() <= until_s):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = asyncio.get_running_loop().call_at(until_s, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm = None
+        self._readable.set()
 
     def _append(self, item: T) -> None:
         self._items.append(item)

@@ -1,6 +1,5 @@
 """A step of the graph to which time matters, and which is told the time."""
 
-import asyncio
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
@@ -34,8 +33,7 @@ async def run_timed(
     """Feed `core` from `inbox`, and poll it at its deadlines, until the inbox ends."""
     while True:
         try:
-            async with asyncio.timeout_at(core.deadline()):
-                item = await inbox.receive()
+            item = await inbox.receive(core.deadline())
         except TimeoutError:
             with probe.span():
                 made = list(core.poll(now()))

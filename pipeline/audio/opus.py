@@ -42,6 +42,8 @@ class OpusDecoder:
         self.rate_hz = rate_hz
         self._lib, self._state = lib, state
         self._step = rate_hz // 400
+        self._pcm = np.empty(rate_hz, dtype=np.float32)
+        self._at = self._pcm.ctypes.data
 
     def decode(self, payload: bytes) -> Pcm:
         """The packet's audio. Raises OpusError if it is not Opus."""
@@ -63,13 +65,11 @@ class OpusDecoder:
         return -(-samples // self._step) * self._step
 
     def _decode(self, payload: bytes | None, samples: int, fec: int) -> Pcm:
-        pcm = np.empty(samples, dtype=np.float32)
+        assert samples <= len(self._pcm), "at most a second at once"
         size = len(payload) if payload else 0
-        made = self._lib.opus_decode_float(
-            self._state, payload, size, pcm.ctypes.data, samples, fec
-        )
+        made = self._lib.opus_decode_float(self._state, payload, size, self._at, samples, fec)
         _check(made)
-        return pcm[:made]
+        return self._pcm[:made].copy()
 
 
 class OpusEncoder:
@@ -106,14 +106,14 @@ def packet_samples(payload: bytes, rate_hz: int) -> int:
 
     Raises OpusError if it is not Opus.
     """
-    samples: int = _libopus().opus_packet_get_nb_samples(payload, len(payload), rate_hz)
+    samples: int = _headers().opus_packet_get_nb_samples(payload, len(payload), rate_hz)
     _check(samples)
     return samples
 
 
 def has_fec(payload: bytes) -> bool:
     """Whether it carries its predecessor again (LBRR, RFC 6716 section 4.2.4)."""
-    found: int = _libopus().opus_packet_has_lbrr(payload, len(payload))
+    found: int = _headers().opus_packet_has_lbrr(payload, len(payload))
     return found > 0
 
 
@@ -131,8 +131,8 @@ def _check_setting(error: int, rate_hz: int) -> None:
 def _libopus() -> Any:
     """The library, with its prototypes. Raises ConfigError if there is none to use."""
     try:
-        lib = ctypes.CDLL(_bundled() or ctypes.util.find_library("opus") or "libopus.so.0")
-        lib.opus_packet_has_lbrr.argtypes = [ctypes.c_char_p, ctypes.c_int32]
+        lib = ctypes.CDLL(_path())
+        lib.opus_packet_has_lbrr  # noqa: B018 (the newest function we need)
     except (OSError, AttributeError) as error:
         raise ConfigError(
             f"libopus 1.4 or later was not found ({error}).",
@@ -148,8 +148,21 @@ def _libopus() -> Any:
     lib.opus_decode_float.argtypes = [pointer, data, int32, pointer, c_int, c_int]
     lib.opus_encode_float.argtypes = [pointer, pointer, c_int, ctypes.c_char_p, int32]
     lib.opus_encoder_ctl.argtypes = [pointer, c_int]
-    lib.opus_packet_get_nb_samples.argtypes = [data, int32, int32]
     return lib
+
+
+@cache
+def _headers() -> Any:
+    """The functions that only look at a packet: no time to let go of the interpreter's lock."""
+    _libopus()
+    lib = ctypes.PyDLL(_path())
+    lib.opus_packet_has_lbrr.argtypes = [ctypes.c_char_p, ctypes.c_int32]
+    lib.opus_packet_get_nb_samples.argtypes = [ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32]
+    return lib
+
+
+def _path() -> str:
+    return _bundled() or ctypes.util.find_library("opus") or "libopus.so.0"
 
 
 def _bundled() -> str | None:

@@ -28,7 +28,6 @@ MOST_EVENTS = 64
 class _Waiting:
     frame: StepInput
     since_s: float
-    quiet: bool
 
 
 class Backlog:
@@ -51,7 +50,7 @@ class Backlog:
         return self._frames[0].since_s if self._frames else None
 
     def push(self, frame: StepInput, now: float) -> None:
-        self._frames.append(_Waiting(frame, now, _rms(frame) < QUIET_RMS))
+        self._frames.append(_Waiting(frame, now))
         if len(self._frames) > 2 and self._behind_since_s is None:
             self._behind_since_s = now
         if self._stands(now):
@@ -71,7 +70,7 @@ class Backlog:
     def _shed_quiet(self) -> bool:
         # Never the newest: what rides on it must have a frame to go to.
         for at in range(len(self._frames) - 1):
-            if self._frames[at].quiet:
+            if _rms(self._frames[at].frame) < QUIET_RMS:
                 self._shed(at)
                 return True
         return False

@@ -47,9 +47,9 @@ class EngineCore:
             self._steps_s.clear()
         return True
 
-    def submit(self, slot: Slot, frame: StepInput, now: float) -> None:
-        if self._slots.holds(slot):
-            self._scheduler.submit(slot.index, frame, now)
+    def submit(self, slot: Slot, frame: StepInput, now: float) -> bool:
+        """True if it brings the deadline nearer."""
+        return self._slots.holds(slot) and self._scheduler.submit(slot.index, frame, now)
 
     def deadline(self) -> float | None:
         return self._scheduler.deadline()

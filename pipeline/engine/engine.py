@@ -75,8 +75,8 @@ class ThreadEngine:
 
     def submit(self, slot: Slot, frame: StepInput) -> None:
         with self._changed:
-            self._core.submit(slot, frame, time.monotonic())
-            self._changed.notify()
+            if self._core.submit(slot, frame, time.monotonic()):
+                self._changed.notify()
 
     def outputs(self, slot: Slot) -> Channel[StepOutput]:
         return self._outputs.of(slot)

@@ -71,3 +71,22 @@ async def test_what_full_means(full: Full, kept: list[int]) -> None:
     channel.close()
     assert [each async for each in channel] == kept
     assert channel.dropped == 1
+
+
+async def test_a_reader_waits_until_its_deadline_even_if_that_has_moved() -> None:
+    channel = Channel[int]("numbers", 2)
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.5, channel.offer, 1)
+    assert await channel.receive(1.0) == 1
+    with pytest.raises(TimeoutError):
+        await channel.receive(3.0)
+    assert loop.time() == pytest.approx(3.0)
+    with pytest.raises(TimeoutError):
+        await channel.receive(3.25)
+    assert loop.time() == pytest.approx(3.25)
+
+
+async def test_what_is_there_is_given_even_after_the_deadline() -> None:
+    channel = Channel[int]("numbers", 2)
+    channel.offer(1)
+    assert await channel.receive(-1.0) == 1

@@ -160,7 +160,7 @@ async def test_its_shell_keeps_silence_flowing_before_the_first_packet_and_speec
     inbox, frames = Channel[OpusPacket]("inbox", 10), []
 
     async def speak() -> None:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.01)
         for packet in spoken()[:50]:
             await inbox.send(replace(packet, arrived_s=asyncio.get_running_loop().time()))
             await asyncio.sleep(0.02)

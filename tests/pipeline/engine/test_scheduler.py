@@ -142,3 +142,13 @@ def test_a_newer_epoch_that_rides_on_a_shed_frame_still_replaces_the_older() -> 
         scheduler.submit(0, StepInput(LOUD, oracle=riding), 0.0)
     (update,) = scheduler.take(0.0)[0].oracle
     assert (update.epoch, update.text) == (2, "e2 e2 ")
+
+
+def test_a_frame_tells_whether_the_engine_has_to_look_again() -> None:
+    scheduler = Scheduler(0.02, 0.002)
+    for slot in range(3):
+        scheduler.open(slot)
+    nearer = [scheduler.submit(slot, frame(slot), 0.0) for slot in (0, 1, 1, 2)]
+    assert nearer == [True, False, False, True], "the first one, and the last of all slots"
+    assert set(scheduler.take(0.0)) == {0, 1, 2}
+    assert scheduler.deadline() == 0.002, "slot 1 has another"
