@@ -4,8 +4,11 @@ It holds 1 ms of audio where soxr's streaming interface holds 19 (LQ), and unlik
 filters, so that sibilants above 8 kHz do not fold back into what the STT hears.
 """
 
+from contextlib import suppress
+
 import av
 import numpy as np
+from av.filter import Graph
 
 from pipeline.types import AudioFrame, Pcm
 
@@ -15,7 +18,7 @@ class Resampler:
 
     def __init__(self, from_hz: int, to_hz: int) -> None:
         self._from_hz, self._to_hz = from_hz, to_hz
-        self._converter = av.AudioResampler(format="flt", layout="mono", rate=to_hz)
+        self._converter = _converter(from_hz, to_hz)
         self._taken = self._made = 0
         self._newest: AudioFrame | None = None
 
@@ -29,16 +32,22 @@ class Resampler:
         block.sample_rate = self._from_hz
         self._taken += len(frame.pcm)
         self._newest = frame
-        return self._frames(self._converter.resample(block))
+        self._converter.push(block)
+        return self._frames()
 
     def flush(self) -> list[AudioFrame]:
         if self._newest is None:
             return []
-        return self._frames(self._converter.resample(None))
+        self._converter.push(None)
+        return self._frames()
 
-    def _frames(self, blocks: list[av.AudioFrame]) -> list[AudioFrame]:
-        pieces = [block.to_ndarray()[0] for block in blocks]
-        return [self._frame(pcm) for pcm in pieces if len(pcm)]
+    def _frames(self) -> list[AudioFrame]:
+        made = []
+        with suppress(av.BlockingIOError, av.EOFError):
+            while True:
+                pcm = self._converter.pull().to_ndarray()[0]
+                made += [self._frame(pcm)] if len(pcm) else []
+        return made
 
     def _frame(self, pcm: Pcm) -> AudioFrame:
         newest = self._newest
@@ -49,3 +58,13 @@ class Resampler:
         self._made += len(pcm)
         concealed = min(len(pcm), round(newest.concealed * self._to_hz / self._from_hz))
         return AudioFrame(pcm, self._to_hz, pts, newest.arrived_s, concealed)
+
+
+def _converter(from_hz: int, to_hz: int) -> Graph:
+    """av.AudioResampler would start a thread a core, for each microphone."""
+    graph = Graph()
+    graph.threads = 1
+    source = graph.add_abuffer(sample_rate=from_hz, format="flt", layout="mono")
+    convert = graph.add("aformat", f"sample_fmts=flt:channel_layouts=mono:sample_rates={to_hz}")
+    graph.link_nodes(source, convert, graph.add("abuffersink")).configure()
+    return graph
