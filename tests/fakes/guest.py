@@ -17,6 +17,8 @@ from server.talk import SPOKEN, TRANSCRIPT, answered, transcripts
 from tests.fakes.openai_client import check
 
 HEAR_HZ = 16_000
+LONGEST_S = 60.0
+"""Of a call in a test; then something hangs."""
 PATIENCE_S = 25.0
 """Long, for machines that do much else beside."""
 
@@ -37,10 +39,12 @@ class Answer:
 async def calling(url: str, **session: Any) -> AsyncIterator[Caller]:
     """A call that is connected; every event in it must be one that OpenAI's types know."""
     bearer = session.pop("bearer", None)
-    async with dial(url, bearer=bearer, session={"umigame": session}) as call:
+    async with (
+        asyncio.timeout(LONGEST_S),
+        dial(url, bearer=bearer, session={"umigame": session}) as call,
+    ):
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                await call.wait_for("session.created")
+            await call.wait_for("session.created")
             yield call
         finally:
             check([each.event for each in call.events])
