@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.stt.clean import clean
 from pipeline.stt.face import Listened
-from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript
+from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript, silence
 
 PREROLL_S = 0.5
 """Audio decoded from before the onset: VADs are late, and soft consonants come first."""
@@ -66,6 +66,8 @@ class _Utterance:
     """Peak mean square of late."""
     spoken: int = 0
     """Position just after the last frame that was not a gap."""
+    told: bool = True
+    """Whoever listens knows `until`."""
 
     def listen(self, frame: AudioFrame) -> None:
         self.audio.append(frame)
@@ -73,6 +75,11 @@ class _Utterance:
         self.loud = max(power, FADE * self.loud)
         if power > self.loud * 10 ** (-LULL_DB / 10):
             self.spoken = frame.pts + len(frame.pcm)
+
+    def settle(self, lull: int) -> None:
+        """Once `lull` samples of a gap are decoded, the rest of it up to the stop holds nothing."""
+        if self.stopped is not None and self.spoken + lull <= self.until < self.stopped:
+            self.until, self.told = self.stopped, False
 
     def said(self) -> str:
         return " ".join(filter(None, (self.settled, self.text)))
@@ -102,9 +109,14 @@ class Dictation:
                 return self._job(utterance)
         return None
 
-    def finals(self) -> list[Transcript]:
-        """Transcripts of turns that are over and fully decoded; told once."""
+    def known(self) -> list[Transcript]:
+        """Transcripts that need no decoding any more: finals of turns that are over, and the words
+        there are of who has just stopped. Told once."""
         made = []
+        for utterance in self._utterances:
+            if not (utterance.told or utterance.ended):
+                made.append(self._transcript(utterance, final=False))
+            utterance.told = True
         while self._utterances and self._settled(self._utterances[0]):
             made.append(self._transcript(self._utterances.popleft(), final=True))
         return made
@@ -117,6 +129,10 @@ class Dictation:
                 return self._learnt(utterance, job, clean(text))
         return []
 
+    @property
+    def _lull(self) -> int:
+        return round(LULL_S * self.rate_hz)
+
     def _learnt(self, utterance: _Utterance, job: Job, text: str) -> list[Transcript]:
         utterance.until = job.until
         if job.keeps:
@@ -124,6 +140,8 @@ class Dictation:
             utterance.from_, utterance.text = job.until, ""
             return []
         utterance.text = text
+        utterance.settle(self._lull)
+        utterance.told = True
         return [] if self._settled(utterance) else [self._transcript(utterance, final=False)]
 
     def _listen(self, frame: AudioFrame) -> None:
@@ -147,6 +165,7 @@ class Dictation:
         else:
             known.stopped = round(event.at_s * self.rate_hz)
             known.ended = event.kind is SpeechKind.TURN_ENDED
+            known.settle(self._lull)
 
     def _started(self, known: _Utterance | None, event: SpeechEvent) -> None:
         if known is not None:
@@ -172,7 +191,7 @@ class Dictation:
         if utterance.stopped is not None:
             return utterance.until < utterance.stopped
         begun = max(utterance.until, utterance.start)
-        if utterance.until < utterance.spoken <= self._now - LULL_S * self.rate_hz:
+        if utterance.until < utterance.spoken + self._lull <= self._now:
             return True
         return self._now - begun >= self._pause * self.rate_hz
 
@@ -182,11 +201,14 @@ class Dictation:
     def _job(self, utterance: _Utterance) -> Job:
         frames = [frame for frame in utterance.audio if frame.pts >= utterance.from_]
         utterance.audio = frames
-        pcm = np.concatenate([frame.pcm for frame in frames]) if frames else np.zeros(0, np.float32)
+        pcm = _joined(frames)
         keeps = len(pcm) > LONGEST_S * self.rate_hz
         if keeps:
-            pcm = pcm[: self._quietest(pcm)]
-        end = utterance.from_ + len(pcm)
+            cut = frames[0].pts + self._quietest(pcm)
+            frames = [frame for frame in frames if frame.pts < cut]
+            pcm = _joined(frames)
+        # Not the sum of their lengths: audio may have been dropped between them.
+        end = frames[-1].pts + len(frames[-1].pcm) if frames else utterance.from_
         if not keeps:
             end = max(end, utterance.stopped or 0)
         return Job(pcm, utterance.number, end, keeps)
@@ -202,6 +224,10 @@ class Dictation:
     def _transcript(self, utterance: _Utterance, *, final: bool) -> Transcript:
         start_s, end_s = utterance.start / self.rate_hz, utterance.until / self.rate_hz
         return Transcript(utterance.said(), start_s, end_s, final, utterance.number)
+
+
+def _joined(frames: list[AudioFrame]) -> Pcm:
+    return np.concatenate([silence(0), *(frame.pcm for frame in frames)])
 
 
 def near_silence(pcm: Pcm) -> bool:

@@ -43,7 +43,7 @@ class MoonshineStt:
                 for transcript in await self._decode(dictation, job):
                     await outbox.send(transcript)
                 await self._drain(dictation, inbox)
-            for transcript in dictation.finals():
+            for transcript in dictation.known():
                 await outbox.send(transcript)
 
     def close(self) -> None:

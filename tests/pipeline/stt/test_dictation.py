@@ -39,7 +39,7 @@ class Desk:
             self.jobs.append((self.now_s, job))
             text = f"word{len(self.jobs)}"
             self.told += self.core.decoded(job, text, self.took_s)
-        self.told += self.core.finals()
+        self.told += self.core.known()
 
 
 def test_audio_before_the_onset_is_decoded_too() -> None:
@@ -80,6 +80,22 @@ def test_the_final_is_the_last_partial_if_nobody_spoke_since() -> None:
     assert desk.told[-1].end_s >= 1.0
 
 
+def test_words_decoded_in_the_lull_before_a_late_stop_are_not_decoded_again() -> None:
+    desk = Desk().tell(SpeechKind.STARTED).hear(1.0, 0.1).hear(0.16, 0.0)
+    jobs, partials = len(desk.jobs), len(desk.told)
+    desk.tell(SpeechKind.STOPPED, at_s=1.14)
+    assert len(desk.jobs) == jobs
+    assert [(t.final, t.end_s) for t in desk.told[partials:]] == [(False, 1.14)]
+
+
+def test_what_was_said_after_the_last_partial_is_decoded_at_the_stop() -> None:
+    desk = Desk().tell(SpeechKind.STARTED).hear(1.2, 0.1)
+    jobs = len(desk.jobs)
+    desk.tell(SpeechKind.STOPPED, at_s=1.2)
+    assert len(desk.jobs) == jobs + 1
+    assert desk.told[-1].end_s >= 1.2
+
+
 def test_a_turn_that_goes_on_keeps_its_first_words() -> None:
     desk = Desk().tell(SpeechKind.STARTED).hear(1.0, 0.1).tell(SpeechKind.STOPPED).hear(0.8, 0.0)
     desk.tell(SpeechKind.STARTED).hear(1.0, 0.1).tell(SpeechKind.STOPPED)
@@ -99,6 +115,13 @@ def test_a_minute_of_talk_stays_cheap_and_loses_no_sample() -> None:
     assert all(abs(job.pcm[-1]) < 0.01 for job in kept), "cuts fall into gaps"
     assert desk.told[-1].final
     assert len(desk.told[-1].text.split()) == len(kept) + 1
+
+
+def test_audio_that_was_dropped_on_the_way_is_not_waited_for() -> None:
+    desk = Desk().tell(SpeechKind.STARTED).hear(1.0, 0.1)
+    desk.now += RATE_HZ // 4
+    desk.hear(0.6, 0.1).hear(0.2, 0.0)
+    assert desk.told[-1].end_s == desk.jobs[-1][0]
 
 
 def test_what_is_taken_back_gets_no_final() -> None:
