@@ -52,6 +52,9 @@ class EchoGate:
         thin = self._thin_played(frame.pcm)
         start = self._played_end
         sent = round(at_s * HZ)
+        if start - sent > HZ:
+            # Media time is not known before the microphone's first frame, and begins then.
+            self._played, self._played_end, start = np.zeros(KEPT), sent, sent
         # A block leaves in one burst: its frames follow each other, whenever they were sent.
         if frame.pts != self._next_pts or abs(sent - start) > HZ // 4:
             start = max(sent, start)

@@ -3,7 +3,7 @@ import pytest
 
 from pipeline.hearing.echo import EchoGate
 from pipeline.hearing.speech import WINDOW
-from pipeline.types import Pcm
+from pipeline.types import Pcm, silence
 from tests.fakes.sounds import RATE_HZ, frames, scene, syllables
 
 ASSISTANT = scene(3.0, (0.2, syllables(1, 1.2)), (1.7, syllables(2, 1.0)))
@@ -14,9 +14,11 @@ def echoed(level_db: float, delay_s: float, played: Pcm = ASSISTANT) -> Pcm:
     return (late * 10 ** (level_db / 20)).astype(np.float32)
 
 
-def judged(microphone: Pcm, played: Pcm, burst: int = 1) -> list[bool]:
+def judged(
+    microphone: Pcm, played: Pcm, burst: int = 1, gate: EchoGate | None = None
+) -> list[bool]:
     """What the gate says to each window; frames are sent in bursts of `burst`."""
-    gate, told, sent = EchoGate(), [], list(frames(played))
+    gate, told, sent = gate or EchoGate(), [], list(frames(played))
     for i in range(0, len(microphone) - WINDOW + 1, WINDOW):
         while sent and sent[0].pts <= i:
             for frame in sent[:burst]:
@@ -36,6 +38,14 @@ def test_our_own_voice_is_known_at_any_level_and_delay(level_db: float, delay_s:
     microphone = scene(3.0) + echoed(level_db, delay_s)
     told = judged(microphone, ASSISTANT)
     assert all(told[windows(0.2 + delay_s, 1.4 + delay_s)])
+
+
+def test_an_echo_is_known_though_silence_was_sent_before_the_microphone_had_a_clock() -> None:
+    gate = EchoGate()
+    for frame in frames(silence(RATE_HZ // 5)):
+        gate.played(frame, 9876.5 + frame.pts / RATE_HZ)
+    told = judged(scene(3.0) + echoed(-20, 0.15), ASSISTANT, gate=gate)
+    assert all(told[windows(0.4, 1.5)])
 
 
 def test_bursts_of_80_ms_are_laid_out_as_they_are_heard() -> None:
