@@ -90,6 +90,11 @@ class Conversation:
         self._asked_s: float | None = None
         self._utterance = 0
 
+    @property
+    def speaking(self) -> bool:
+        """The listener hears a reply."""
+        return self._replies.audible
+
     def next_utterance(self) -> int:
         return next(self._utterances)
 

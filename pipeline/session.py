@@ -31,10 +31,10 @@ async def run_session(
     reaches another session, and the slot is given back in any case.
     """
     slot = await engine.open(conversation.config)
-    conversation.attach(engine.info.rate_hz)
-    graph = Graph(peer, engine, slot, conversation, hearing, services)
     name = conversation.call_id
+    conversation.attach(engine.info.rate_hz)
     try:
+        graph = Graph(peer, engine, slot, conversation, hearing, services)
         async with asyncio.TaskGroup() as tasks:
             beside = [
                 tasks.create_task(work, name=f"{name} {what}")

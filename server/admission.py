@@ -80,11 +80,10 @@ class Admission:
         return self.place(call_id)
 
     def lose(self, call_id: str, now: float) -> Sequence[str]:
-        """A live call gave up its slot but may resume. Returns the calls that are live now."""
+        """A call's caller is gone but may resume. Returns the calls that are live because of it."""
         entry = self._find(call_id)
-        if entry.state is State.LIVE:
-            self._measure(entry, now)
-            entry.state = State.LOST
+        self._give_up(call_id, entry, now)
+        entry.state = State.LOST
         return self._admit(now)
 
     def resume(self, call_id: str, now: float) -> Place:
@@ -107,10 +106,7 @@ class Admission:
         entry = self._entries.pop(call_id, None)
         if entry is None:
             return []
-        if entry.state is State.LIVE:
-            self._measure(entry, now)
-        if entry.state is State.QUEUED:
-            self._queue.remove(call_id)
+        self._give_up(call_id, entry, now)
         return self._admit(now)
 
     def place(self, call_id: str) -> Place:
@@ -136,6 +132,13 @@ class Admission:
             return self._entries[call_id]
         except KeyError:
             raise UnknownCall from None
+
+    def _give_up(self, call_id: str, entry: _Entry, now: float) -> None:
+        """The call's slot, or its place in the queue."""
+        if entry.state is State.LIVE:
+            self._measure(entry, now)
+        elif entry.state is State.QUEUED:
+            self._queue.remove(call_id)
 
     def _admit(self, now: float) -> list[str]:
         admitted = []

@@ -46,6 +46,10 @@ class Service(Protocol):
     @property
     def choices(self) -> Sequence[Choice]: ...
 
+    @property
+    def failed(self) -> "asyncio.Future[None]":
+        """Gets the error with which no call can ever be taken again."""
+
     def not_ready(self) -> str:
         """Why no call can be taken; "" if one can."""
 
@@ -92,7 +96,10 @@ def metrics_route(metrics: Metrics) -> web.RouteDef:
 
 
 async def serve(settings: Settings, start: Start, started: Started) -> None:
-    """Serve until SIGTERM or SIGINT; then end all calls, the last of them after drain_s."""
+    """Serve until SIGTERM or SIGINT; then end all calls, the last of them after drain_s.
+
+    Ends likewise, raising the cause, when the service has failed: whoever started it restarts it.
+    """
     metrics = Metrics()
     page = Page(await asyncio.to_thread(read_page))
     try:
@@ -103,14 +110,24 @@ async def serve(settings: Settings, start: Start, started: Started) -> None:
                     async with listening(app, socket):
                         stop = stop_signal()
                         started(_url(socket), service.choices)
-                        await stop.wait()
+                        await until_stopped(stop, service)
                         log.info("stopping")
                         service.drain()
                         patience.reschedule(now() + settings.limits.drain_s)
+                if service.failed.done():
+                    service.failed.result()
     except TimeoutError:
         if not patience.expired():
             raise
         log.warning("calls were cut off after %.0f s", settings.limits.drain_s)
+
+
+async def until_stopped(stop: asyncio.Event, service: Service) -> None:
+    """By a signal, or by the service's failure."""
+    stopped = asyncio.create_task(stop.wait(), name="stop signal")
+    reasons: list[asyncio.Future[Any]] = [stopped, service.failed]
+    await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
 
 
 def stop_signal() -> asyncio.Event:

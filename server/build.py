@@ -44,6 +44,10 @@ class Running:
         self._engine = engine
         self._draining = False
 
+    @property
+    def failed(self) -> "asyncio.Future[None]":
+        return self._engine.failed
+
     def not_ready(self) -> str:
         if self._draining:
             return "The server is shutting down."
@@ -144,7 +148,12 @@ async def text_model(
     """The LLM, ready to be asked while inside."""
     if not chosen.local:
         key = settings.llm.api_key.get_secret_value()
-        remote = OpenAIModel(chosen.model, api_key=key, base_url=chosen.base_url)
+        remote = OpenAIModel(
+            chosen.model,
+            api_key=key,
+            base_url=chosen.base_url,
+            max_tokens=settings.llm.answer_tokens,
+        )
         try:
             yield remote
         finally:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pipeline.clock import now
@@ -11,6 +12,7 @@ from pipeline.conversation import Conversation
 from server.admission import Admission
 from server.call import Call, Talk
 from server.errors import UnknownCall
+from server.life import Life
 from server.line import Line
 from server.rtc.peer import Peer
 from server.settings import LimitSettings
@@ -22,8 +24,8 @@ NewPeer = Callable[[str], Peer]
 """By the name of its call."""
 NewConversation = Callable[[str, Mapping[str, Any]], Conversation]
 """From a call id and OpenAI's session object; raises InputError if that is wrong."""
-NewLine = Callable[[Conversation, str], Line]
-"""For a conversation, and the token that resumes it."""
+NewLine = Callable[[Conversation, Callable[[], str]], Line]
+"""For a conversation, and what gives it a fresh token to resume with."""
 
 
 class Calls:
@@ -70,8 +72,9 @@ class Calls:
         except BaseException:
             self._leave(call_id)
             raise
-        line = self._new_line(conversation, self._new_token(call_id))
-        call = Call(conversation, line, self._talk, self._admission, self._ring, self._limits)
+        line = self._new_line(conversation, partial(self._new_token, call_id))
+        life = Life(self._limits)
+        call = Call(conversation, line, self._talk, self._admission, self._ring, life)
         self._calls[call_id], self._peers[call_id] = call, peer
         self._tasks.create_task(self._run(call, peer), name=call_id)
         return Opened(call_id, answer)
@@ -84,22 +87,20 @@ class Calls:
 
     async def hang_up(self, call_id: str) -> None:
         """Raises UnknownCall."""
-        self._find(call_id).hang_up()
+        self._find(call_id).life.hang_up()
 
     def drain(self) -> None:
-        """Let nobody in any more, and ask every call to end."""
+        """Let nobody in any more, and end every call once its reply has been said."""
         self._admission.close()
         for call in self._calls.values():
-            call.hang_up()
+            call.life.drain()
 
     async def _resume(self, offer: str, token: str) -> Opened:
-        call = self._find(self._tokens.pop(token, ""))
-        try:
-            peer, answer = await self._answer(offer, call.call_id)
-        except BaseException:
-            self._tokens[token] = call.call_id
-            raise
-        call.line.token = self._new_token(call.call_id)
+        call = self._find(self._tokens.get(token, ""))
+        peer, answer = await self._answer(offer, call.call_id)
+        if self._calls.get(call.call_id) is not call:  # it ended meanwhile
+            await peer.close()
+            raise UnknownCall
         self._peers[call.call_id] = peer
         await call.go_on_with(peer)
         return Opened(call.call_id, answer)
@@ -124,7 +125,7 @@ class Calls:
         self._admission.leave(call_id, now())
         self._calls.pop(call_id, None)
         self._peers.pop(call_id, None)
-        self._tokens = {token: of for token, of in self._tokens.items() if of != call_id}
+        self._forget_token(call_id)
         self._ring()
 
     def _ring(self) -> None:
@@ -133,9 +134,14 @@ class Calls:
             call.moved.set()
 
     def _new_token(self, call_id: str) -> str:
+        """The older one was good until now: a peer that never connects has used up nothing."""
+        self._forget_token(call_id)
         token = secrets.token_urlsafe(24)
         self._tokens[token] = call_id
         return token
+
+    def _forget_token(self, call_id: str) -> None:
+        self._tokens = {token: of for token, of in self._tokens.items() if of != call_id}
 
     def _find(self, call_id: str) -> Call:
         try:

@@ -1,6 +1,6 @@
 """Makes what a call is made of, from the parts all calls share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,16 @@ from pipeline.session import run_session
 from pipeline.types import Mode, SessionConfig
 from server.line import Line
 from server.metrics import CallMeter, Metrics
+from server.realtime.errors import RequestError
 from server.realtime.session import Offered, SessionRequest, read_session
 from server.rtc.peer import IceConfig, IceServer, Peer
 from server.settings import Settings
 
 CASCADE_SILENCE_S = 0.8
 """Ends a cascade's turn unless the settings say otherwise; longer than most pauses within one."""
+
+FIXED = {"mode", "language"}
+"""Fields of SessionConfig on which the front-end and hearing were built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,9 @@ class CallFactory:
         oracle = Oracle(parts.model, parts.settings.oracle, history, config)
         return Conversation(call_id, config, oracle, history, now)
 
-    def new_line(self, conversation: Conversation, token: str) -> Line:
+    def new_line(self, conversation: Conversation, new_token: Callable[[], str]) -> Line:
         meter = CallMeter(self._parts.metrics)
-        return Line(conversation, self._parts.offered, self._reconfigure, meter, token)
+        return Line(conversation, self._parts.offered, self._reconfigure, meter, new_token)
 
     async def talk(self, conversation: Conversation, peer: Peer) -> None:
         """A session from now until the peer is gone. Raises UmigameError."""
@@ -77,6 +81,11 @@ class CallFactory:
         return Endpoint(hearing, config.language)
 
     def _reconfigure(self, conversation: Conversation, request: SessionRequest) -> None:
+        """Raises RequestError for what only a new call can choose."""
+        for field in FIXED & set(request.changed):
+            raise RequestError(
+                f"{field}: cannot be changed in mid-call.", hint="Start a new call with it."
+            )
         conversation.oracle.configure(request.config, self._parts.model)
         conversation.configure(request.config, *request.changed)
 

@@ -38,17 +38,16 @@ class Line:
         offered: Offered,
         reconfigure: Reconfigure,
         meter: CallMeter,
-        token: str,
+        new_token: Callable[[], str],
     ) -> None:
-        self.token = token
-        """Resumes the call, once."""
         self._conversation, self._offered = conversation, offered
         self._reconfigure, self._meter = reconfigure, meter
+        self._new_token = new_token
         self._realtime = RealtimeEvents(conversation.call_id, lambda: conversation.config, offered)
 
     async def write(self, peer: Peer) -> None:
         """Tell `peer` all that happens, until cancelled."""
-        self._send(peer, *self._realtime.connected(self.token))
+        self._send(peer, *self._realtime.connected(self._new_token()))
         async for happened in self._conversation.events:
             self._meter.see(happened.event, now())
             self._send(peer, *self._realtime.happened(happened.event, happened.at_s))
@@ -68,8 +67,9 @@ class Line:
         """Where the call stands in the queue; position 0 ends the waiting."""
         self._send(peer, self._realtime.queued(place.position, place.eta_s))
 
-    def tell_error(self, peer: Peer, error: UmigameError) -> None:
-        self._send(peer, self._realtime.error(error))
+    def tell_end(self, peer: Peer, cause: UmigameError) -> None:
+        """The call is over, and not by the caller's wish: there is nothing to go back to."""
+        self._send(peer, self._realtime.error(cause), self._realtime.ended())
 
     def _obey(self, peer: Peer, command: Command) -> None:
         conversation = self._conversation
@@ -97,4 +97,4 @@ class Line:
 
     def _send(self, peer: Peer, *events: JsonObject) -> None:
         for event in events:
-            peer.send_event(json.dumps(event, ensure_ascii=False))
+            peer.send_event(json.dumps(event))

@@ -155,6 +155,7 @@ const handlers = {
   }),
   "umigame.overload": (state, _event, now_ms) => ({ ...state, overloaded_ms: now_ms }),
   "umigame.session": (state, { token }) => ({ ...state, token }),
+  "umigame.ended": (state) => ({ ...state, token: null }),
   "umigame.service": (state, { service, up, message }) => {
     const { [service]: _, ...others } = state.down;
     return { ...state, down: up ? others : { ...others, [service]: message ?? "" } };

@@ -154,6 +154,15 @@ async def _first_piece(model: OpenAIModel, messages: Sequence[Message]) -> None:
             await anext(pieces, "")
 
 
+async def _spawn() -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "pipeline.llm.llama_server", stdin=PIPE, stdout=PIPE
+        )
+    except OSError as error:
+        raise ServiceError("llm", f"The local LLM cannot be started: {error}.") from error
+
+
 async def _end(child: Process) -> None:
     if child.returncode is None:
         with contextlib.suppress(ProcessLookupError):

@@ -73,6 +73,9 @@ class OpenAIModel:
                         yield text
         except openai.OpenAIError as error:
             raise _explained(error, self._name) from error
+        except Exception as error:  # a server may send anything, and the client trips over it
+            kind = type(error).__name__
+            raise ServiceError("llm", f"{self._name} sent what nobody expects ({kind}).") from error
 
     async def close(self) -> None:
         await self._client.close()
@@ -91,6 +94,10 @@ async def list_models(base_url: str, *, api_key: str = "", timeout_s: float = 0.
 
 
 _BY_STATUS = {
+    400: (
+        "refuses the request",
+        "Is the prompt too long for its context, or the model's name off?",
+    ),
     401: ("refuses the key", "Check the key in the settings."),
     403: ("does not let this key use the model", "Check the key's rights, or the region."),
     404: ("does not know the model or the address", "Check model and base_url in the settings."),

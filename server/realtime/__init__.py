@@ -43,6 +43,7 @@ At any time
     umigame.queue {position, eta_s}
     umigame.service {service, up, message}
     umigame.overload {where, frames}
+    umigame.ended                              the last event, after an error that says why
 
 An item's `added` comes before anything else about it, but for input_audio_buffer.* and
 umigame.partial, which announce it while its words are still being said.

@@ -86,6 +86,10 @@ class RealtimeEvents:
         """Position 1 is served next, 0 waits no longer."""
         return self._event("umigame.queue", position=position, eta_s=eta_s)
 
+    def ended(self) -> JsonObject:
+        """The call is over; its token resumes nothing."""
+        return self._event("umigame.ended")
+
     def error(self, error: UmigameError, event_id: str | None = None) -> JsonObject:
         """What went wrong, as HTTP tells it too; `event_id` is the client's that led to it."""
         if isinstance(error, RequestError):

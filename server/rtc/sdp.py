@@ -80,7 +80,7 @@ def parse_offer(text: str) -> Offer:
         media.host = media.rtcp_host = None  # candidates say where the browser is
     audio.direction = audio.direction or "sendrecv"  # RFC 8866 section 6.7
     rejected = tuple(
-        Rejected(index, m.kind, m.profile, str(m.fmt[0]), m.rtp.muxId)
+        Rejected(index, m.kind, m.profile, str(next(iter(m.fmt), 0)), m.rtp.muxId)
         for index, m in enumerate(session.media)
         if m not in kept
     )

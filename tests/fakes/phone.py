@@ -1,6 +1,8 @@
 """A server whose calls are only counted: no media, no engine."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from pipeline.engine.face import EngineLoad
@@ -54,6 +56,10 @@ class FakePhone:
         self._find(call_id)
         self.admission.leave(call_id, 0)
         del self.sessions[call_id]
+
+    @cached_property
+    def failed(self) -> "asyncio.Future[None]":
+        return asyncio.get_running_loop().create_future()
 
     def load(self) -> EngineLoad:
         return EngineLoad(live=len(self.sessions), step_p95_s=0.004, shed=7)

@@ -19,9 +19,9 @@ from piper import PiperVoice
 
 from pipeline.audio.rtpdump import write_rtpdump
 from pipeline.types import OpusPacket, Pcm
+from server.bench.chromium import chromium
 from server.rtc.peer import IceConfig, Peer
 from server.weights import Weights
-from server.bench.chromium import chromium
 
 HERE = Path(__file__).parent
 LEAD_S = 1.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import ClientSession
 
-from pipeline.errors import ConfigError
+from pipeline.errors import ConfigError, EngineError
 from server.app import Choice, Start, bind, serve
 from server.metrics import Metrics
 from server.settings import LimitSettings, ServerSettings, Settings
@@ -68,6 +68,13 @@ async def running(hang_s: float = 0, drain_s: float = LIMIT_S) -> AsyncGenerator
         await url
         yield Run(phone, url, task, ended)
         await task
+
+
+async def test_it_ends_with_the_cause_when_no_call_can_be_taken_any_more() -> None:
+    with pytest.raises(EngineError, match="out of memory"):
+        async with running() as run:
+            run.phone.failed.set_exception(EngineError("out of memory"))
+    assert run.phone.drained
 
 
 async def test_it_serves_until_it_is_told_to_stop_and_lets_calls_end() -> None:
