@@ -70,6 +70,14 @@ async def test_a_secret_locks_everything_but_page_and_health(
         assert (await locked.get(path)).status == 200
 
 
+async def test_a_bearer_that_is_not_ascii_is_a_wrong_one(locked: TestClient[Any, Any]) -> None:
+    for path in (CALLS, "/v1/realtime/client_secrets"):
+        for guess in ("schlüssel", "🔑", "ek_schlüssel"):
+            response = await locked.post(path, headers=bearer(guess))
+            assert response.status == 401
+            assert (await error_in(response))["code"] == "invalid_api_key"
+
+
 async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(
     locked: TestClient[Any, Any], phone: FakePhone
 ) -> None:

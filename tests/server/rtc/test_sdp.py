@@ -100,6 +100,14 @@ def test_the_answer_refuses_video_in_its_place() -> None:
     assert {"a=mid:1", "a=inactive"} <= set(lines_of(answer, "video"))
 
 
+def test_a_line_without_formats_is_refused_in_its_place_like_any_other() -> None:
+    bare = re.sub(r"(m=video \d+ \S+)[ \d]*", r"\1", RECORDED)
+    assert "m=video 55045 UDP/TLS/RTP/SAVPF\r\n" in bare
+    (video,) = parse_offer(bare).rejected
+    assert (video.index, video.kind, video.mid) == (1, "video", "1")
+    assert "m=video 0 UDP/TLS/RTP/SAVPF 0\r\n" in finish_answer(ANSWER, parse_offer(bare))
+
+
 def test_the_answer_asks_for_fec_and_retransmission_but_not_for_dtx() -> None:
     audio = lines_of(finish_answer(ANSWER, parse_offer(RECORDED)), "audio")
     assert "a=fmtp:111 minptime=10;useinbandfec=1" in audio
