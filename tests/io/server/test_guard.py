@@ -1,5 +1,6 @@
 """Who gets in: other sites, friendly ones, callers with and without a bearer."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -70,12 +71,16 @@ async def test_a_secret_locks_everything_but_page_and_health(
         assert (await locked.get(path)).status == 200
 
 
-async def test_a_bearer_that_is_not_ascii_is_a_wrong_one(locked: TestClient[Any, Any]) -> None:
-    for path in (CALLS, "/v1/realtime/client_secrets"):
-        for guess in ("schlüssel", "🔑", "ek_schlüssel"):
-            response = await locked.post(path, headers=bearer(guess))
-            assert response.status == 401
-            assert (await error_in(response))["code"] == "invalid_api_key"
+@pytest.mark.parametrize("guess", ["schlüssel".encode(), "schlüssel".encode("latin-1"), b"ek_\xff"])
+async def test_a_bearer_that_is_not_ascii_is_a_wrong_one(
+    locked: TestClient[Any, Any], guess: bytes
+) -> None:
+    reader, writer = await asyncio.open_connection(locked.host, locked.port)
+    writer.write(b"POST %s HTTP/1.1\r\nHost: localhost\r\n" % CALLS.encode())
+    writer.write(b"Authorization: Bearer %s\r\nContent-Length: 0\r\n\r\n" % guess)
+    assert (await reader.readline()).split()[1] == b"401"
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(

@@ -101,11 +101,9 @@ def test_the_answer_refuses_video_in_its_place() -> None:
 
 
 def test_a_line_without_formats_is_refused_in_its_place_like_any_other() -> None:
-    bare = re.sub(r"(m=video \d+ \S+)[ \d]*", r"\1", RECORDED)
-    assert "m=video 55045 UDP/TLS/RTP/SAVPF\r\n" in bare
-    (video,) = parse_offer(bare).rejected
-    assert (video.index, video.kind, video.mid) == (1, "video", "1")
-    assert "m=video 0 UDP/TLS/RTP/SAVPF 0\r\n" in finish_answer(ANSWER, parse_offer(bare))
+    bare = re.sub(r"(m=video \S+ \S+ )[ \d]*", r"\1 ", RECORDED)
+    answer = finish_answer(ANSWER, parse_offer(bare))
+    assert re.findall(r"^m=(\w+) (\d+)", answer, re.M)[1] == ("video", "0")
 
 
 def test_the_answer_asks_for_fec_and_retransmission_but_not_for_dtx() -> None:
