@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic.fields import FieldInfo
@@ -69,6 +70,13 @@ class ServerSettings(_Group):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    @field_validator("secret")
+    @classmethod
+    def _fits_a_header(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None and not secret.get_secret_value().isascii():
+            raise ValueError("must be ASCII, for it travels in a header")
+        return secret
 
     @model_validator(mode="after")
     def _secret_beyond_loopback(self) -> "ServerSettings":

@@ -54,6 +54,7 @@ def test_lists_are_written_with_commas_in_the_environment(monkeypatch: pytest.Mo
         ("[server]\nprot = 1", r"mine.toml: server.prot is not a setting. Did you mean port\?"),
         ("[serve]\nport = 1", r"mine.toml: serve is not a setting. Did you mean server\?"),
         ("[limits]\nqueue = -1", "mine.toml: limits.queue: .*greater than or equal to 0"),
+        ("[server]\nsecret = 'ein Schlüssel, 20 Zeichen'", "server.secret: must be ASCII"),
         ("[turn]\nice_servers = [{url = 'stun:x'}]", r"turn.ice_servers.0"),
         ("[session]\nmode = 'duet'", "session.mode: .*'tandem', 'cascade' or 's2s'"),
         ("[server", "mine.toml cannot be read"),
