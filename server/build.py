@@ -64,7 +64,7 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
     """Everything a call needs, ready while inside. Raises ConfigError before anybody can call."""
     refuse_impossible(settings)
     chosen = choose(settings.llm, await find_neighbours(settings.llm))
-    weights = Weights()
+    weights = Weights(settings.server.cache)
     roles = ("vad", "tts", "llm") if chosen.local else ("vad", "tts")
     await asyncio.to_thread(weights.fetch, roles)
     base = SessionConfig(mode=settings.session.mode, stt=STT)

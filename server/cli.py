@@ -110,7 +110,8 @@ def replay(
     from server.stand_ins import RATE_HZ
     from server.weights import Weights
 
-    settings, weights = load(config, {}), Weights()
+    settings = load(config)
+    weights = Weights(settings.server.cache)
     weights.fetch(["vad"])
     packets = impaired(read_rtpdump(recording), seed, loss, jitter_ms / 1000)
     with Console(stderr=True).status("Listening…"):

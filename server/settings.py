@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -49,6 +50,12 @@ def _split(value: object) -> object:
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 
 
+def default_cache() -> Path:
+    """Where caches live (XDG base directories), unless server.cache says otherwise."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "umigame"
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,6 +69,9 @@ class ServerSettings(_Group):
     allowed_origins: Names = Field(default=(), description="pages of other origins, with scheme")
     allowed_hosts: Names = Field(default=(), description="names besides localhost and addresses")
     front_end: str = "voice"
+    cache: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
+        default_factory=default_cache, description="folder for what is fetched or made once"
+    )
 
     @property
     def loopback(self) -> bool:
@@ -131,7 +141,7 @@ class Settings(PipelineSettings, BaseSettings):
         extra="forbid",
     )
 
-    server: ServerSettings = ServerSettings()
+    server: ServerSettings = Field(default_factory=ServerSettings)
     limits: LimitSettings = LimitSettings()
     session: SessionSettings = SessionSettings()
     turn: TurnSettings = TurnSettings()

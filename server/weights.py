@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from pipeline.errors import ConfigError
+from server.settings import default_cache
 
 CHUNK = 1 << 20
 """Bytes hashed and copied at a time."""
@@ -70,11 +71,6 @@ Manifest = Mapping[str, WeightSet]
 def read_manifest() -> Manifest:
     text = resources.files("server").joinpath("weights.toml").read_text()
     return {role: WeightSet.model_validate(entry) for role, entry in tomllib.loads(text).items()}
-
-
-def default_cache() -> Path:
-    """Where caches live on Linux unless a setting says otherwise (XDG base directories)."""
-    return Path.home() / ".cache" / "umigame"
 
 
 class Weights:
@@ -125,7 +121,7 @@ class Weights:
         except OSError as error:
             raise ConfigError(
                 f"The weights' folder {self._cache} cannot be written: {error.strerror}.",
-                hint="Choose another one in the settings.",
+                hint="Set server.cache to another folder.",
             ) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -138,7 +134,7 @@ class Weights:
         if free < need:
             raise ConfigError(
                 f"The weights need {need >> 20} MiB in {self._cache}, {free >> 20} MiB are free.",
-                hint="Free some space, or choose another folder in the settings.",
+                hint="Free some space, or set server.cache to another folder.",
             )
 
     def _fetch(self, role: str, progress: Progress) -> None:

@@ -25,7 +25,8 @@ from pipeline.frontends.voice.tts import PiperTts
 from pipeline.types import Pcm, silence
 from server.rtc.microphone import AUDIBLE, RATE_HZ
 from server.rtc.wav import read_sound, write_wav
-from server.weights import Weights, default_cache
+from server.settings import load
+from server.weights import Weights
 
 PAUSE = "…"
 TEMPI = (1.0, 0.95, 1.05, 0.97, 1.03)
@@ -62,11 +63,12 @@ def read_questions() -> list[Question]:
 
 async def speak_all(questions: Sequence[Question]) -> list[SpokenQuestion]:
     """Their sounds, from the cache or newly made. Raises ConfigError, ServiceError."""
-    folder = default_cache() / "questions"
+    cache = load().server.cache
+    folder = cache / "questions"
     folder.mkdir(parents=True, exist_ok=True)
     takes = [_Take(question, tempo, folder) for question, tempo in zip(questions, cycle(TEMPI))]
     if missing := [take for take in takes if not take.file.is_file()]:
-        await _record(missing)
+        await _record(missing, Weights(cache))
     return [
         SpokenQuestion(take.question, await asyncio.to_thread(read_sound, take.file, RATE_HZ))
         for take in takes
@@ -98,8 +100,7 @@ def _audible(pcm: Pcm) -> NDArray[np.intp]:
     return np.flatnonzero(np.abs(pcm) >= AUDIBLE)
 
 
-async def _record(takes: Sequence[_Take]) -> None:
-    weights = Weights()
+async def _record(takes: Sequence[_Take], weights: Weights) -> None:
     await asyncio.to_thread(weights.fetch, ["tts"])
     tts = await asyncio.to_thread(PiperTts, weights.path("tts"))
     try:

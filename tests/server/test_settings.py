@@ -43,6 +43,19 @@ def test_the_file_in_the_working_folder_is_read_by_itself() -> None:
     assert load().voice.slots == 7
 
 
+def test_caches_lie_where_the_user_keeps_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert load().server.cache == tmp_path / ".cache/umigame"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")  # the specification: ignore it
+    assert load().server.cache == tmp_path / ".cache/umigame"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/tmp/caches")
+    assert load().server.cache == Path("/var/tmp/caches/umigame")
+    assert load(write("[server]\ncache = '~/weights'")).server.cache == tmp_path / "weights"
+
+
 def test_lists_are_written_with_commas_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UMIGAME_SERVER__ALLOWED_ORIGINS", "https://a.example, https://b.example")
     assert load().server.allowed_origins == ("https://a.example", "https://b.example")

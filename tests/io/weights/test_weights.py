@@ -75,8 +75,12 @@ def test_no_network_and_no_space_are_told_with_what_to_do(index: Path, tmp_path:
     with pytest.raises(ConfigError, match="Check the network"):
         absent.fetch(["toy"])
     huge = Weights(tmp_path / "cache", manifest(size=1 << 60))
-    with pytest.raises(ConfigError, match="Free some space"):
+    with pytest.raises(ConfigError, match=r"Free some space.*server\.cache"):
         huge.fetch(["toy"])
+    (tmp_path / "file").touch()
+    unwritable = Weights(tmp_path / "file" / "cache", manifest())
+    with pytest.raises(ConfigError, match=r"cannot be written.*server\.cache"):
+        unwritable.fetch(["toy"])
 
 
 def test_starts_at_the_same_time_do_not_disturb_each_other(index: Path, tmp_path: Path) -> None:
