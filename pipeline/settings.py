@@ -12,10 +12,6 @@ class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class MediaSettings(_Group):
-    """[media]: RTP in, RTP out."""
-
-
 class HearingSettings(_Group):
     """[hearing]: when somebody speaks, and when they are done."""
 
@@ -28,10 +24,6 @@ class HearingSettings(_Group):
     unfinished_silence_s: float = Field(
         default=1.2, gt=0, description="silence that ends a turn whose words must go on"
     )
-
-
-class SttSettings(_Group):
-    """[stt]: speech to text."""
 
 
 class VoiceSettings(_Group):
@@ -90,9 +82,7 @@ class LlmSettings(_Group):
 
 
 class PipelineSettings(_Group):
-    media: MediaSettings = MediaSettings()
     hearing: HearingSettings = HearingSettings()
-    stt: SttSettings = SttSettings()
     voice: VoiceSettings = VoiceSettings()
     oracle: OracleSettings = OracleSettings()
     llm: LlmSettings = LlmSettings()

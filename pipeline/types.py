@@ -5,10 +5,8 @@ All are frozen; arrays in them are read-only by agreement. The unit stands in th
 media seconds count samples since the peer's audio began.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +189,6 @@ class SessionConfig:
     stt: str = "local"
     llm: str = "local"
     seed: int | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

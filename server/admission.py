@@ -5,7 +5,6 @@ count towards the total, calls + queue, and towards the per-address limit.
 """
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -79,12 +78,12 @@ class Admission:
         self._admit(now)
         return self.place(call_id)
 
-    def lose(self, call_id: str, now: float) -> Sequence[str]:
-        """A call's caller is gone but may resume. Returns the calls that are live because of it."""
+    def lose(self, call_id: str, now: float) -> None:
+        """A call's caller is gone but may resume."""
         entry = self._find(call_id)
         self._give_up(call_id, entry, now)
         entry.state = State.LOST
-        return self._admit(now)
+        self._admit(now)
 
     def resume(self, call_id: str, now: float) -> Place:
         """A lost call is back: it goes before all who have not talked yet.
@@ -101,13 +100,12 @@ class Admission:
             self._admit(now)
         return self.place(call_id)
 
-    def leave(self, call_id: str, now: float) -> Sequence[str]:
-        """A call is over, in whatever state. Returns the calls that are live because of it."""
+    def leave(self, call_id: str, now: float) -> None:
+        """A call is over, in whatever state."""
         entry = self._entries.pop(call_id, None)
-        if entry is None:
-            return []
-        self._give_up(call_id, entry, now)
-        return self._admit(now)
+        if entry is not None:
+            self._give_up(call_id, entry, now)
+            self._admit(now)
 
     def place(self, call_id: str) -> Place:
         """Raises UnknownCall if the call has left or is lost."""
@@ -118,10 +116,6 @@ class Admission:
             raise UnknownCall
         position = self._queue.index(call_id) + 1
         return Place(position, self._eta_s(position))
-
-    def waiting(self) -> Sequence[str]:
-        """The queue, next first."""
-        return list(self._queue)
 
     def close(self) -> None:
         """Let nobody in any more."""
@@ -140,14 +134,10 @@ class Admission:
         elif entry.state is State.QUEUED:
             self._queue.remove(call_id)
 
-    def _admit(self, now: float) -> list[str]:
-        admitted = []
+    def _admit(self, now: float) -> None:
         while self._queue and not self._closed and self.count(State.LIVE) < self._calls:
-            call_id = self._queue.popleft()
-            entry = self._entries[call_id]
+            entry = self._entries[self._queue.popleft()]
             entry.state, entry.live_since_s = State.LIVE, now
-            admitted.append(call_id)
-        return admitted
 
     def _measure(self, entry: _Entry, now: float) -> None:
         self._mean_call_s += _WEIGHT * (now - entry.live_since_s - self._mean_call_s)

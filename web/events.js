@@ -22,7 +22,7 @@ import { change, cutOff, newLine, played, settle, upsert } from "./lines.js";
  */
 
 /**
- * @typedef {"idle" | "asking" | "connecting" | "queued" | "live" | "unsteady" | "reconnecting" | "full" | "ended"} Phase
+ * @typedef {"idle" | "asking" | "connecting" | "live" | "unsteady" | "reconnecting" | "full" | "ended"} Phase
  */
 
 /**

@@ -13,7 +13,6 @@ const phases = {
   idle: () => "",
   asking: () => "Allow the microphone in your browser",
   connecting: () => "Connecting",
-  queued: inLine,
   live: (state) => (state.queue ? inLine(state) : path(state)),
   unsteady: () => "The line is unsteady",
   reconnecting: () => "The line was lost, reconnecting",
@@ -102,11 +101,6 @@ const answers = {
       "Open the page at the address the server printed when it started, or add this one to its allowed origins.",
   },
   404: { title: "This conversation is over.", advice: "Press Start for a new one." },
-  409: {
-    title: "This conversation is already going on elsewhere.",
-    advice: "Close the other tab, or press Start for a new one.",
-  },
-  410: { title: "This conversation is over.", advice: "Press Start for a new one." },
 };
 
 /**

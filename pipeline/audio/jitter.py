@@ -88,11 +88,6 @@ class JitterBuffer:
         self._concealed = self._dropped = 0
 
     @property
-    def paused(self) -> bool:
-        """True when nothing could be played for a second: no track, or a muted one."""
-        return self._paused
-
-    @property
     def stats(self) -> JitterStats:
         transit_s = np.array(self._transit_s or [0.0])
         return JitterStats(

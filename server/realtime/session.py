@@ -65,7 +65,7 @@ class _Ours(_Group):
     mode: str | None = None
     llm: str | None = None
     stt: str | None = None
-    resume: str | None = None
+    resume: Ignored = None  # signalling.py reads it
 
 
 class _Session(_Group):
@@ -109,8 +109,6 @@ class SessionRequest:
     config: SessionConfig
     changed: tuple[str, ...]
     """Names of SessionConfig's fields."""
-    resume: str | None
-    """The token of an earlier umigame.session."""
 
 
 def read_session(
@@ -135,7 +133,7 @@ def read_session(
         for field in fields(SessionConfig)
         if getattr(config, field.name) != getattr(base, field.name)
     )
-    return SessionRequest(config, changed, session.umigame.resume)
+    return SessionRequest(config, changed)
 
 
 def describe_session(session_id: str, config: SessionConfig, offered: Offered) -> JsonObject:

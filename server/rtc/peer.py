@@ -158,11 +158,6 @@ class Peer:
         """Send text over the data channel, now or once it opens; never waits, may drop."""
         self._events.send(text)
 
-    @property
-    def events_dropped(self) -> int:
-        """Events that were not sent as the far side did not read, or never opened the channel."""
-        return self._events.dropped
-
     def nack(self, sequences: Sequence[int]) -> None:
         """Ask for packets again, by the sequence numbers of `received`."""
         if sequences:

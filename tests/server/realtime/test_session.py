@@ -44,7 +44,6 @@ def test_what_a_session_asks_for_is_in_force() -> None:
         Mode.CASCADE, Persona("Umigame", "Be brief."), "en-GB", "local", "gpt-4.1"
     )
     assert set(asked.changed) == {"mode", "persona", "language", "llm"}
-    assert asked.resume == "t0ken"
 
 
 def test_an_update_changes_only_what_it_names() -> None:
@@ -52,7 +51,6 @@ def test_an_update_changes_only_what_it_names() -> None:
     asked = read_session({"instructions": ""}, before, OFFERED)
     assert asked.config == SessionConfig(Mode.CASCADE, Persona("Umi", ""), llm="gpt-4.1", seed=4)
     assert asked.changed == ("persona",)
-    assert asked.resume is None
 
 
 def test_a_client_written_for_openai_is_served_and_told_what_it_really_got() -> None:
@@ -88,7 +86,7 @@ def test_the_transcription_model_picks_an_stt_if_there_is_one_of_that_name() -> 
 def test_a_session_object_that_is_sent_back_is_taken_and_changes_nothing() -> None:
     config = SessionConfig(Mode.CASCADE, llm="gpt-4.1")
     told = describe_session("sess_1", config, OFFERED)
-    assert read_session(told, config, OFFERED) == SessionRequest(config, (), None)
+    assert read_session(told, config, OFFERED) == SessionRequest(config, ())
 
 
 @pytest.mark.parametrize(
