@@ -45,10 +45,19 @@ class Metrics:
         self._stage = self._histogram("stage_seconds", "Work of a stage", _STAGE_S, "stage")
         self.loop_lag = self._histogram("loop_lag_seconds", "Late wake-ups", _STAGE_S)
         self.tasks = Gauge("umigame_tasks", "Of the event loop", registry=self.registry)
-        self.rtt = self._histogram("rtt_seconds", "Round trip to a peer", _NETWORK_S)
-        self.jitter = self._histogram("jitter_seconds", "Late packets, p95", _NETWORK_S)
-        self.frame = self._histogram("frame_seconds", "From a packet in to its answer", _NETWORK_S)
-        self.concealed = self._histogram("concealed_ratio", "Share of invented audio", _SHARE)
+        # Once a second from each call: quantiles over these are over calls and time.
+        self.rtt = self._histogram("rtt_seconds", "Round trip to a peer, sampled", _NETWORK_S)
+        self.jitter = self._histogram(
+            "packet_lateness_p95_seconds", "A call's p95 over 5 s, sampled", _NETWORK_S
+        )
+        self.frame = self._histogram(
+            "frame_latency_p50_seconds",
+            "From a packet in to its answer, over 2 s, sampled",
+            _NETWORK_S,
+        )
+        self.concealed = self._histogram(
+            "concealed_ratio", "Share of a second's audio that was invented", _SHARE
+        )
         self.response = self._histogram("response_seconds", "From speech to reply", _ANSWER_S)
         self.ttft = self._histogram(
             "llm_first_token_seconds", "From request to first text", _ANSWER_S, "source"

@@ -1,6 +1,14 @@
 import pytest
 
-from pipeline.events import OracleAsked, OracleText, Overload, ReplyEnded, ReplyStarted, ReplyWord
+from pipeline.events import (
+    Latency,
+    OracleAsked,
+    OracleText,
+    Overload,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyWord,
+)
 from server.metrics import CallMeter, Metrics, sample_loop
 
 
@@ -53,6 +61,15 @@ def test_drops_and_cut_replies_are_counted() -> None:
     meter.see(ReplyEnded(1, "Be", True, 0.1), 2)
     assert read(metrics, "late_frames_total", where="playout") == 3
     assert read(metrics, "replies_total", cut="yes") == 1
+
+
+def test_the_path_of_a_call_is_told_by_names_that_say_what_was_sampled() -> None:
+    metrics = Metrics()
+    CallMeter(metrics).see(Latency(None, jitter_s=0.03, server_s=0.002, concealed=0.1), 1)
+    assert read(metrics, "packet_lateness_p95_seconds_sum") == pytest.approx(0.03)
+    assert read(metrics, "frame_latency_p50_seconds_sum") == pytest.approx(0.002)
+    assert read(metrics, "concealed_ratio_sum") == pytest.approx(0.1)
+    assert read(metrics, "rtt_seconds_count") == 0, "not known is not zero"
 
 
 def test_a_stages_work_is_timed_under_its_name() -> None:
