@@ -3,13 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from pipeline.channel import Channel, Outlet
-from pipeline.probe import Probe
-
 In = TypeVar("In", contravariant=True)
 Out = TypeVar("Out", covariant=True)
 A = TypeVar("A")
-B = TypeVar("B")
 
 
 class Stage(Protocol[In, Out]):
@@ -17,20 +13,6 @@ class Stage(Protocol[In, Out]):
 
     def push(self, item: In) -> Iterable[Out]:
         """Take one item, give back what it completes."""
-
-    def flush(self) -> Iterable[Out]:
-        """Give back what is still inside; no more items will come."""
-
-
-async def run_stage(stage: Stage[A, B], inbox: Channel[A], outbox: Outlet[B], probe: Probe) -> None:
-    """Feed `stage` from `inbox` until that is closed and drained."""
-    async for item in inbox:
-        with probe.span():
-            made = list(stage.push(item))
-        for each in made:
-            await outbox.send(each)
-    for each in stage.flush():
-        await outbox.send(each)
 
 
 class Into(Generic[A]):
@@ -45,16 +27,3 @@ class Into(Generic[A]):
 
     async def send(self, item: A) -> None:
         self._put(item)
-
-
-class Tap(Generic[A]):
-    """Offers each item to every branch without waiting; a branch that is full drops and counts."""
-
-    def __init__(self, *branches: Outlet[A]) -> None:
-        self._branches = branches
-
-    def offer(self, item: A) -> bool:
-        return all([branch.offer(item) for branch in self._branches])
-
-    async def send(self, item: A) -> None:
-        self.offer(item)

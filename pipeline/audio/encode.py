@@ -19,6 +19,3 @@ class Encode:
         packet = OpusPacket(payload, self._sent, self._sent * PACKET_TICKS, frame.arrived_s)
         self._sent += 1
         return [packet]
-
-    def flush(self) -> list[OpusPacket]:
-        return []

@@ -12,28 +12,13 @@ class Framer:
         self._frame_samples = frame_samples
         self._waiting: list[AudioFrame] = []
         self._samples = 0
-        self._skip = 0
-
-    def align(self, samples: int) -> None:
-        """Drop the next `samples`, so that frames are complete on the engine's tick."""
-        self._skip += samples
 
     def push(self, frame: AudioFrame) -> list[AudioFrame]:
-        if self._skip:
-            taken = min(self._skip, len(frame.pcm))
-            self._skip -= taken
-            if taken == len(frame.pcm):
-                return []
-            frame = _part(frame, taken, len(frame.pcm))
         if not self._waiting and len(frame.pcm) == self._frame_samples:
             return [frame]
         self._waiting.append(frame)
         self._samples += len(frame.pcm)
         return self._cut() if self._samples >= self._frame_samples else []
-
-    def flush(self) -> list[AudioFrame]:
-        """Nothing: the front-end has no use for a part of a frame."""
-        return []
 
     def _cut(self) -> list[AudioFrame]:
         whole = _joined(self._waiting)

@@ -35,15 +35,9 @@ class Resampler:
         self._converter.push(block)
         return self._frames()
 
-    def flush(self) -> list[AudioFrame]:
-        if self._newest is None:
-            return []
-        self._converter.push(None)
-        return self._frames()
-
     def _frames(self) -> list[AudioFrame]:
         made = []
-        with suppress(av.BlockingIOError, av.EOFError):
+        with suppress(av.BlockingIOError):
             while True:
                 pcm = self._converter.pull().to_ndarray()[0]
                 made += [self._frame(pcm)] if len(pcm) else []

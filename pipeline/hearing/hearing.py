@@ -23,7 +23,7 @@ from pipeline.types import AudioFrame, SpeechEvent, Transcript, silence
 REPLY_HEARD_S = 0.7
 """A listener may still hear, or react to, what was played this long ago."""
 BATCH = 64
-"""Items handed to the thread at once, at most: over a second of audio."""
+"""Items handed to the thread at once, at most: over half a second of microphone and playout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,6 @@ class Hearing:
                 self._played_s = item.at_s + len(item.frame.pcm) / RATE_HZ
             return []
         return list(self._turn.understood(item))
-
-    def flush(self) -> list[Listened]:
-        return []
 
     def _heard(self, frame: AudioFrame) -> list[SpeechEvent]:
         assert frame.rate_hz == RATE_HZ

@@ -2,7 +2,6 @@ import asyncio
 
 from pipeline.channel import Channel
 from pipeline.probe import NoProbe
-from pipeline.stage import Tap, run_stage
 from pipeline.timed import run_timed
 
 
@@ -33,34 +32,3 @@ async def test_a_timed_core_is_polled_at_its_deadlines_and_fed_in_between() -> N
     await running
     outbox.close()
     assert [each async for each in outbox] == [("tick", 1.0), ("item", 1.5), ("tick", 2.0)]
-
-
-class Pairs:
-    def __init__(self) -> None:
-        self.held: list[int] = []
-
-    def push(self, item: int) -> list[tuple[int, ...]]:
-        self.held.append(item)
-        return self.flush() if len(self.held) == 2 else []
-
-    def flush(self) -> list[tuple[int, ...]]:
-        held, self.held = tuple(self.held), []
-        return [held] if held else []
-
-
-async def test_a_stage_is_flushed_when_its_inbox_ends() -> None:
-    inbox, outbox = Channel[int]("in", 8), Channel[tuple[int, ...]]("out", 8)
-    for each in (1, 2, 3):
-        await inbox.send(each)
-    inbox.close()
-    await run_stage(Pairs(), inbox, outbox, NoProbe())
-    outbox.close()
-    assert [each async for each in outbox] == [(1, 2), (3,)]
-
-
-async def test_a_full_branch_of_a_tap_drops_alone() -> None:
-    narrow, wide = Channel[int]("narrow", 1), Channel[int]("wide", 3)
-    tap = Tap[int](narrow, wide)
-    for each in (1, 2, 3):
-        await tap.send(each)
-    assert (narrow.depth, narrow.dropped, wide.depth, wide.dropped) == (1, 2, 3, 0)
