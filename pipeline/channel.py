@@ -9,6 +9,7 @@ DROP_NEWEST  the new item is refused, counted: for requests, where the first com
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
@@ -33,15 +34,25 @@ class Outlet(Protocol[T_contra]):
 
 
 class Channel(Generic[T]):
-    """One reader, any number of senders, all on the same loop."""
+    """One reader, any number of senders, all on the same loop.
 
-    def __init__(self, name: str, capacity: int, full: Full = Full.WAIT) -> None:
+    Where the oldest makes room, items that `spares` names go only when there are no others.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        capacity: int,
+        full: Full = Full.WAIT,
+        *,
+        spares: Callable[[T], bool] = lambda item: False,
+    ) -> None:
         assert capacity > 0
         self.name = name
         self.capacity = capacity
         self.full = full
-        self.peak = 0
         self.dropped = 0
+        self._spares = spares
         self._items: deque[T] = deque()
         self._closed = False
         self._readable = asyncio.Event()
@@ -68,7 +79,7 @@ class Channel(Generic[T]):
             self.dropped += 1
             if self.full is not Full.DROP_OLDEST:
                 return False
-            self._items.popleft()
+            self._make_room()
         self._append(item)
         return not full
 
@@ -137,7 +148,11 @@ class Channel(Generic[T]):
         self._alarm = None
         self._readable.set()
 
+    def _make_room(self) -> None:
+        del self._items[
+            next((at for at, each in enumerate(self._items) if not self._spares(each)), 0)
+        ]
+
     def _append(self, item: T) -> None:
         self._items.append(item)
-        self.peak = max(self.peak, len(self._items))
         self._readable.set()

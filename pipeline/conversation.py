@@ -84,7 +84,6 @@ class Conversation:
 
     def _attach(self, rate_hz: int, first_reply: int) -> None:
         self._replies = Replies(rate_hz, first_reply)
-        self._spoke_sample = 0
         self._sent_sample = 0
         self._media_zero_s = 0.0
         self._asked_s: float | None = None
@@ -169,12 +168,9 @@ class Conversation:
 
     # What goes out through the engine and playout.
 
-    def spoke(self, output: StepOutput) -> int:
-        """The front-end's next frame; returns the position of its first sample."""
-        start = self._spoke_sample
-        self._replies.spoke(output, start)
-        self._spoke_sample += len(output.pcm)
-        return start
+    def spoke(self, output: StepOutput) -> None:
+        """The front-end's next frame."""
+        self._replies.spoke(output)
 
     def sent(self, until_sample: int) -> None:
         """Playout has sent everything before `until_sample`."""

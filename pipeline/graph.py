@@ -30,6 +30,11 @@ from pipeline.voice_path import MediaPeer, VoicePath
 FRAMES_A_SECOND = 50
 """Of 20 ms each, as they come from the wire."""
 
+HEARS = 2 * 2 * FRAMES_A_SECOND
+"""Two seconds of microphone and playout."""
+
+LISTENED = 20 * FRAMES_A_SECOND
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -53,8 +58,9 @@ class Graph:
         services: Services,
     ) -> None:
         self._conversation, self._hearing, self._services = conversation, hearing, services
-        self._hears = Channel[Hears]("hears", 2 * FRAMES_A_SECOND, Full.DROP_OLDEST)
-        self._listened = Channel[Listened]("stt", 20 * FRAMES_A_SECOND, Full.DROP_OLDEST)
+        self._engine, self._slot = engine, slot
+        self._hears = Channel[Hears]("hears", HEARS, Full.DROP_OLDEST, spares=_is_word)
+        self._listened = Channel[Listened]("stt", LISTENED, Full.DROP_OLDEST, spares=_is_word)
         self._microphone = Resampler(engine.info.rate_hz, services.stt.rate_hz)
         self._reference = Resampler(engine.info.rate_hz, services.stt.rate_hz)
         self._listening = False
@@ -79,10 +85,14 @@ class Graph:
 
     def dropped(self) -> dict[str, int]:
         """Frames of 20 ms dropped so far, by place."""
+        info = self._engine.info
+        frame = info.rate_hz // FRAMES_A_SECOND
         return {
+            "jitter": self.voice.jitter.stats.dropped // frame,
+            "engine": self._engine.dropped(self._slot) * info.frame_samples // frame,
+            "playout": self.voice.playout.stats.dropped_speech,
             "hearing": self._hears.dropped,
             "stt": self._listened.dropped,
-            "playout": self.voice.playout.stats.dropped_speech,
         }
 
     async def _talk(self) -> None:
@@ -121,3 +131,8 @@ class Graph:
     def _transcribed(self, transcript: Transcript) -> None:
         self._conversation.heard_words(transcript)
         self._hears.offer(transcript)
+
+
+def _is_word(item: Hears | Listened) -> bool:
+    """Turns begin and end with these: audio is dropped before them."""
+    return isinstance(item, Transcript | SpeechEvent)

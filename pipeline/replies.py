@@ -41,13 +41,13 @@ class Replies:
     def next_reply(self) -> int:
         return self._next
 
-    def spoke(self, output: StepOutput, start_sample: int) -> None:
-        """The engine made `output`, which begins at `start_sample`."""
+    def spoke(self, output: StepOutput) -> None:
+        """The engine made `output`."""
         if output.speaking and not self._speaking:
-            self._marks.append(_Mark(start_sample, True))
+            self._marks.append(_Mark(output.start_sample, True))
         self._marks.extend(_Mark(word.start_sample, word) for word in output.words)
         if self._speaking and not output.speaking:
-            self._marks.append(_Mark(start_sample, False))
+            self._marks.append(_Mark(output.start_sample, False))
         self._speaking = output.speaking
 
     def sent(

@@ -152,6 +152,8 @@ class StepOutput:
     """True from the first to the last frame of a reply."""
     yielded: bool = False
     """The reply was cut off here: what was queued must not be played."""
+    start_sample: int = 0
+    """Position of the first sample in the slot's output; counted by the engine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ class Dialogue(Protocol):
     def heard_frame(self, frame: AudioFrame) -> StepInput:
         """The microphone's next frame, with all that is to ride on it."""
 
-    def spoke(self, output: StepOutput) -> int:
-        """The front-end's next frame; returns the position of its first sample."""
+    def spoke(self, output: StepOutput) -> None:
+        """The front-end's next frame."""
 
     def sent(self, until_sample: int) -> None:
         """Everything before `until_sample` has left."""
@@ -109,8 +109,8 @@ class VoicePath:
             if output.yielded:
                 self._blocks.clear()
                 self._dialogue.cut(self.playout.flush())
-            pts = self._dialogue.spoke(output)
-            await self._blocks.send(AudioFrame(output.pcm, rate_hz, pts, now()))
+            self._dialogue.spoke(output)
+            await self._blocks.send(AudioFrame(output.pcm, rate_hz, output.start_sample, now()))
         self._blocks.close()
 
     async def _play(self) -> None:

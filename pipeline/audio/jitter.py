@@ -61,7 +61,7 @@ class JitterStats:
     concealed: int
     """Samples invented, of those."""
     dropped: int
-    """Samples cut to stay in real time."""
+    """Samples cut to stay in real time, but not to fall into step with a sender that begins."""
     lateness_p95_s: float
     """Behind the earliest of the last 5 s."""
 
@@ -83,6 +83,8 @@ class JitterBuffer:
         self._played_s = 0.0
         self._filled = int(CONCEAL_S * rate_hz)
         self._paused = False
+        self._settling = self._frame
+        """Samples that may yet be cut because the first packet after silence came late."""
         self._transit_s: deque[float] = deque(maxlen=LATENESS_PACKETS)
         self._received = self._recovered = self._undecodable = 0
         self._concealed = self._dropped = 0
@@ -151,6 +153,7 @@ class JitterBuffer:
         guess = self._filled < CONCEAL_S * self._rate_hz
         pcm = self._decoder.conceal(self._frame) if guess else silence(self._frame)
         self._filled += self._frame
+        self._settling = self._frame
         self._skew.reset()
         return self._emit(self._fit(pcm, now), now, concealed=self._frame)
 
@@ -198,7 +201,9 @@ class JitterBuffer:
         """
         surplus = max(0, self._pace.ahead(now) + len(pcm) - self._frame)
         cut = min(len(pcm), -(-surplus // self._frame) * self._frame)
-        self._dropped += cut
+        settled = min(cut, self._settling)
+        self._settling -= settled
+        self._dropped += cut - settled
         return pcm[cut:]
 
     def _emit(self, pcm: Pcm, arrived_s: float, concealed: int) -> list[AudioFrame | Nack]:

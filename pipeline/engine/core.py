@@ -1,12 +1,13 @@
 """Slots, scheduler and front-end together: everything of an engine but its thread.
 
-`admit`, `dismiss`, `submit`, `deadline`, `take` and `load` are called under the shell's lock or
-from its only thread; `open`, `close`, `step` and `shutdown` from the thread that runs the
+`admit`, `dismiss`, `submit`, `shed`, `deadline`, `take` and `load` are called under the shell's
+lock or from its only thread; `open`, `close`, `step` and `shutdown` from the thread that runs the
 front-end.
 """
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pipeline.engine.face import EngineLoad
 from pipeline.engine.frontend import FrontEnd
@@ -31,6 +32,8 @@ class EngineCore:
         self._slots = SlotTable(self.info.slots)
         self._scheduler = Scheduler(self.info.frame_s, BATCHING * self.info.frame_s)
         self._steps_s: deque[float] = deque(maxlen=MEASURED_STEPS)
+        self._made: dict[int, int] = {}
+        """Samples of output so far, by slot."""
 
     def admit(self) -> Slot:
         """Raises EngineFull."""
@@ -50,6 +53,10 @@ class EngineCore:
     def submit(self, slot: Slot, frame: StepInput, now: float) -> bool:
         """True if it brings the deadline nearer."""
         return self._slots.holds(slot) and self._scheduler.submit(slot.index, frame, now)
+
+    def shed(self, slot: Slot) -> int:
+        """Frames of this slot that were dropped so far; 0 if it is stale."""
+        return self._scheduler.shed_of(slot.index) if self._slots.holds(slot) else 0
 
     def deadline(self) -> float | None:
         return self._scheduler.deadline()
@@ -72,13 +79,19 @@ class EngineCore:
 
     def open(self, slot: Slot, config: SessionConfig) -> None:
         self._front_end.open(slot.index, config)
+        self._made[slot.index] = 0
 
     def close(self, slot: Slot) -> None:
         self._front_end.close(slot.index)
 
     def step(self, batch: Mapping[Slot, StepInput]) -> dict[Slot, StepOutput]:
         outputs = self._front_end.step({slot.index: frame for slot, frame in batch.items()})
-        return {slot: outputs[slot.index] for slot in batch}
+        return {slot: self._placed(slot.index, outputs[slot.index]) for slot in batch}
 
     def shutdown(self) -> None:
         self._front_end.shutdown()
+
+    def _placed(self, index: int, output: StepOutput) -> StepOutput:
+        start = self._made[index]
+        self._made[index] = start + len(output.pcm)
+        return replace(output, start_sample=start)

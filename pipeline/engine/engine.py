@@ -81,6 +81,11 @@ class ThreadEngine:
     def outputs(self, slot: Slot) -> Channel[StepOutput]:
         return self._outputs.of(slot)
 
+    def dropped(self, slot: Slot) -> int:
+        with self._changed:
+            shed = self._core.shed(slot)
+        return shed + self._outputs.of(slot).dropped
+
     async def close(self, slot: Slot) -> None:
         if closed := self._release(slot):
             with contextlib.suppress(EngineError):  # then there is nothing left to close

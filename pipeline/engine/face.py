@@ -22,7 +22,7 @@ class EngineLoad:
     """Time of a step, p95 over the last seconds; must stay under the frame."""
     shed: int
     """Frames dropped so far to keep up with real time."""
-    fits: bool = True
+    fits: bool
     """One more conversation fits: a slot is free and steps leave room in the frame."""
 
 
@@ -45,7 +45,13 @@ class Engine(Protocol):
         """Hand in a slot's next frame; never waits. A stale slot is ignored."""
 
     def outputs(self, slot: Slot) -> Channel[StepOutput]:
-        """What the slot says, a StepOutput a frame; closed when the slot is."""
+        """What the slot says, a StepOutput a frame; closed when the slot is.
+
+        If it is left unread for too long the oldest go; `start_sample` tells that they are missing.
+        """
+
+    def dropped(self, slot: Slot) -> int:
+        """Frames of this slot, in or out, that were dropped so far to keep up with real time."""
 
     async def close(self, slot: Slot) -> None:
         """Give the slot back; a second or stale close does nothing."""

@@ -48,6 +48,9 @@ class InlineEngine:
     def outputs(self, slot: Slot) -> Channel[StepOutput]:
         return self._outputs.of(slot)
 
+    def dropped(self, slot: Slot) -> int:
+        return self._core.shed(slot) + self._outputs.of(slot).dropped
+
     async def close(self, slot: Slot) -> None:
         self._outputs.close(slot)
         if self._core.dismiss(slot):

@@ -19,7 +19,10 @@ class Outputs:
         self._channels: dict[Slot, Channel[StepOutput]] = {}
 
     def open(self, slot: Slot) -> None:
-        self._channels[slot] = Channel(f"slot {slot.index}", WAITING, Full.DROP_OLDEST)
+        # A frame that cuts the reply off must not be missed, whatever else is.
+        self._channels[slot] = Channel(
+            f"slot {slot.index}", WAITING, Full.DROP_OLDEST, spares=lambda output: output.yielded
+        )
 
     def close(self, slot: Slot) -> None:
         if slot in self._channels:

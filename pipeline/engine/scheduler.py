@@ -27,6 +27,10 @@ class Scheduler:
         """Frames dropped so far, all slots together."""
         return self._shed_by_closed + sum(backlog.shed for backlog in self._backlogs.values())
 
+    def shed_of(self, index: int) -> int:
+        """Frames dropped so far in slot `index`."""
+        return self._backlogs[index].shed
+
     def waiting(self, index: int) -> int:
         """Frames that wait in slot `index`."""
         return len(self._backlogs[index])

@@ -62,7 +62,7 @@ class FakePhone:
         return asyncio.get_running_loop().create_future()
 
     def load(self) -> EngineLoad:
-        return EngineLoad(live=len(self.sessions), step_p95_s=0.004, shed=7)
+        return EngineLoad(live=len(self.sessions), step_p95_s=0.004, shed=7, fits=True)
 
     def not_ready(self) -> str:
         return self.broken.message if isinstance(self.broken, EngineError) else ""

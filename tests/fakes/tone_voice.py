@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -143,11 +144,11 @@ class Caller:
         riding = {name: tuple(items) for name, items in self._waiting.items()}
         self._waiting = {name: [] for name in riding}
         frame = StepInput(silence(FRAME_SAMPLES), **riding)  # type: ignore[arg-type]
-        output = self.front_end.step({0: frame})[0]
         position = len(self.outputs) * FRAME_SAMPLES
+        output = replace(self.front_end.step({0: frame})[0], start_sample=position)
         self.outputs.append(output)
         events = self._replies.cut(position) if output.yielded else []
-        self._replies.spoke(output, position)
+        self._replies.spoke(output)
         events += self._replies.sent(position + FRAME_SAMPLES, 0)
         self.ended.extend(event for event in events if isinstance(event, ReplyEnded))
         return output

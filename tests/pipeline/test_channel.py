@@ -25,7 +25,6 @@ async def test_a_full_channel_makes_its_sender_wait() -> None:
     assert await channel.receive() == 1
     await sender
     assert await channel.receive() == 2
-    assert channel.peak == 1
 
 
 async def test_closing_wakes_a_waiting_sender_and_a_waiting_reader() -> None:
@@ -71,6 +70,15 @@ async def test_what_full_means(full: Full, kept: list[int]) -> None:
     channel.close()
     assert [each async for each in channel] == kept
     assert channel.dropped == 1
+
+
+async def test_what_is_spared_stays_while_there_is_anything_else() -> None:
+    channel = Channel[int]("numbers", 3, Full.DROP_OLDEST, spares=lambda item: item < 0)
+    for each in (-1, 2, -3, 4, -5, -6):
+        channel.offer(each)
+    channel.close()
+    assert [each async for each in channel] == [-3, -5, -6]
+    assert channel.dropped == 3
 
 
 async def test_a_reader_waits_until_its_deadline_even_if_that_has_moved() -> None:

@@ -9,7 +9,7 @@ RATE_HZ = 24_000
 def speak(replies: Replies, frame: int, *words: str, speaking: bool = True) -> None:
     start = frame * FRAME
     said = tuple(Word(text, epoch=1, start_sample=start) for text in words)
-    replies.spoke(StepOutput(silence(FRAME), said, speaking), start)
+    replies.spoke(StepOutput(silence(FRAME), said, speaking, start_sample=start))
 
 
 def test_a_reply_is_told_as_it_leaves_and_not_before() -> None:

@@ -36,16 +36,10 @@ class PassThrough:
 class NoDialogue:
     """A Dialogue of which nobody wants to know anything."""
 
-    def __init__(self) -> None:
-        self._spoke = 0
-
     def heard_frame(self, frame: AudioFrame) -> StepInput:
         return StepInput(frame.pcm)
 
-    def spoke(self, output: StepOutput) -> int:
-        start = self._spoke
-        self._spoke += len(output.pcm)
-        return start
+    def spoke(self, output: StepOutput) -> None: ...
 
     def sent(self, until_sample: int) -> None: ...
 
