@@ -5,6 +5,7 @@ count towards the total, calls + queue, and towards the per-address limit.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -42,10 +43,20 @@ class _Entry:
 
 
 class Admission:
-    """`now` is in seconds and never falls."""
+    """`now` is in seconds and never falls.
 
-    def __init__(self, calls: int, queue: int, per_ip: int | None = None) -> None:
+    `fits` tells whether the engine has room for one more: a place alone is not enough.
+    """
+
+    def __init__(
+        self,
+        calls: int,
+        queue: int,
+        per_ip: int | None = None,
+        fits: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._calls = calls
+        self._fits = fits
         self._total = calls + queue
         self._per_ip = per_ip
         self._mean_call_s = TYPICAL_CALL_S
@@ -75,7 +86,7 @@ class Admission:
             )
         self._entries[call_id] = _Entry(client_ip, State.QUEUED)
         self._queue.append(call_id)
-        self._admit(now)
+        self.admit(now)
         return self.place(call_id)
 
     def lose(self, call_id: str, now: float) -> None:
@@ -83,7 +94,7 @@ class Admission:
         entry = self._find(call_id)
         self._give_up(call_id, entry, now)
         entry.state = State.LOST
-        self._admit(now)
+        self.admit(now)
 
     def resume(self, call_id: str, now: float) -> Place:
         """A lost call is back: it goes before all who have not talked yet.
@@ -97,7 +108,7 @@ class Admission:
             entry.state, entry.resumes = State.QUEUED, True
             ahead = sum(self._entries[waiting].resumes for waiting in self._queue)
             self._queue.insert(ahead, call_id)
-            self._admit(now)
+            self.admit(now)
         return self.place(call_id)
 
     def leave(self, call_id: str, now: float) -> None:
@@ -105,7 +116,15 @@ class Admission:
         entry = self._entries.pop(call_id, None)
         if entry is not None:
             self._give_up(call_id, entry, now)
-            self._admit(now)
+            self.admit(now)
+
+    def admit(self, now: float) -> bool:
+        """Whoever may talk now does. True if the queue moved."""
+        waited = len(self._queue)
+        while self._queue and self._has_room():
+            entry = self._entries[self._queue.popleft()]
+            entry.state, entry.live_since_s = State.LIVE, now
+        return len(self._queue) < waited
 
     def place(self, call_id: str) -> Place:
         """Raises UnknownCall if the call has left or is lost."""
@@ -134,10 +153,8 @@ class Admission:
         elif entry.state is State.QUEUED:
             self._queue.remove(call_id)
 
-    def _admit(self, now: float) -> None:
-        while self._queue and not self._closed and self.count(State.LIVE) < self._calls:
-            entry = self._entries[self._queue.popleft()]
-            entry.state, entry.live_since_s = State.LIVE, now
+    def _has_room(self) -> bool:
+        return not self._closed and self.count(State.LIVE) < self._calls and self._fits()
 
     def _measure(self, entry: _Entry, now: float) -> None:
         self._mean_call_s += _WEIGHT * (now - entry.live_since_s - self._mean_call_s)

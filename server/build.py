@@ -88,6 +88,7 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 settings.limits.calls or engine.info.slots,
                 settings.limits.queue,
                 settings.limits.per_ip,
+                lambda: engine.load().fits,
             )
             metrics.watch(admission, engine.load)
             factory = CallFactory(parts)

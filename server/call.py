@@ -8,6 +8,7 @@ one should its path revive. What is decided, and when, is in life.py.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from pipeline.clock import now
 from pipeline.conversation import Conversation
@@ -21,6 +22,9 @@ log = logging.getLogger(__name__)
 
 FLUSH_S = 0.5
 """What is still inside a call that ends may take so long to flow out."""
+
+QUEUE_S = 1.0
+"""How often a call that waits asks whether the engine has room by now."""
 
 LOOK_S = 0.1
 """How often a call looks after its peer."""
@@ -102,10 +106,17 @@ class Call:
         while (place := self._admission.place(self.call_id)).position:
             waited = True
             self._line.tell_place(peer, place)
-            self.moved.clear()
-            await self.moved.wait()
+            await self._queue_moves()
         if waited:
             self._line.tell_place(peer, place)
+
+    async def _queue_moves(self) -> None:
+        self.moved.clear()
+        while not self.moved.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.moved.wait(), QUEUE_S)
+            if self._admission.admit(now()):
+                self._ring()
 
     async def _watch(self, peer: Peer) -> Turn:
         while (turn := self.life.turn(self._seen(peer), now())) is None:  # noqa: ASYNC110

@@ -107,3 +107,14 @@ def test_a_server_that_stops_lets_nobody_in() -> None:
         admission.resume("b", 2)
     admission.leave("a", 3)
     assert admission.place("d").position == 1
+
+
+def test_a_free_place_is_given_only_when_the_engine_has_room() -> None:
+    room = False
+    admission = Admission(calls=2, queue=2, fits=lambda: room)
+    assert enter(admission, "a", "b") == [1, 2]
+    assert not admission.admit(1)
+    room = True
+    assert admission.admit(2)
+    assert [admission.place(each).position for each in "ab"] == [0, 0]
+    assert not admission.admit(3)

@@ -31,10 +31,12 @@ class Exchange:
     """Calls under test. A session lasts until its peer is gone; `broken` makes one fail."""
 
     def __init__(self, lines: int, queue: int, **limits: float) -> None:
-        self.admission = Admission(lines, queue)
+        self.admission = Admission(lines, queue, fits=lambda: not self.busy)
         self.peers: list[FakePeer] = []
         self.talking: list[str] = []
         self.broken: Exception | None = None
+        self.busy = False
+        """The engine's steps leave no room for one more."""
         self.calls = Calls(
             self.admission,
             LimitSettings(**limits),
@@ -101,6 +103,20 @@ async def test_one_too_many_is_told_their_place_and_talks_when_the_other_hangs_u
         await phone.calls.hang_up(first.name)
         await asyncio.sleep(1)
         assert phone.talking == [second.name]
+        assert [event["position"] for event in second.told("umigame.queue")] == [1, 0]
+
+
+async def test_who_finds_the_engine_at_its_limit_waits_though_a_line_is_free() -> None:
+    async with exchange(lines=2) as phone:
+        first = await phone.dial()
+        phone.busy = True
+        second = await phone.dial()
+        await asyncio.sleep(10)
+        assert phone.talking == [first.name]
+        assert [event["position"] for event in second.told("umigame.queue")] == [1]
+        phone.busy = False
+        await asyncio.sleep(2)
+        assert phone.talking == [first.name, second.name]
         assert [event["position"] for event in second.told("umigame.queue")] == [1, 0]
 
 
