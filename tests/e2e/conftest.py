@@ -3,16 +3,18 @@
 import re
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
 from pipeline.stt.moonshine import Moonshine
-from pipeline.types import Pcm
+from pipeline.types import Pcm, silence
 from server.weights import Weights
 from tests.fakes.server_process import ServerProcess
-from tests.fakes.speaker import Speaker
+from tests.fakes.speaker import Speaker, plain
 
 SECRET = "an open secret, sixteen long"
 StartServer = Callable[..., ServerProcess]
+ReadBack = Callable[[Pcm], str]
 
 
 @pytest.fixture(scope="session")
@@ -44,15 +46,15 @@ def narrow(start_server: StartServer) -> ServerProcess:
 
 
 @pytest.fixture(scope="session")
-def speaker(request: pytest.FixtureRequest) -> Iterator[Speaker]:
-    """Makes sentences into sound files, which outlive the test run."""
-    speaker = Speaker(request.config.cache.mkdir("speech"))
-    yield speaker
-    speaker.close()
+def read_back() -> ReadBack:
+    """Speech at 16 kHz to its plain words."""
+    moonshine, room = Moonshine(), silence(4000)
+    return lambda sound: plain(moonshine.decode(np.concatenate([room, sound, room])))
 
 
 @pytest.fixture(scope="session")
-def read_back() -> Callable[[Pcm], str]:
-    """Speech at 16 kHz to words, lower case, without punctuation."""
-    moonshine = Moonshine()
-    return lambda sound: " ".join(re.findall(r"[a-z0-9']+", moonshine.decode(sound).lower()))
+def speaker(request: pytest.FixtureRequest, read_back: ReadBack) -> Iterator[Speaker]:
+    """Makes sentences into sound files, which outlive the test run."""
+    speaker = Speaker(request.config.cache.mkdir("speech"), read_back)
+    yield speaker
+    speaker.close()

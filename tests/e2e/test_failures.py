@@ -54,7 +54,8 @@ async def test_a_dead_text_to_speech_is_replaced_within_the_call(
         killed = server.children()[TTS]
         os.kill(killed, signal.SIGKILL)
         await back(server, TTS, killed)
-        await asyncio.sleep(2)
+        async with asyncio.timeout(30):
+            await call.wait_for("response.done")
         got = await ask(call, speaker("What is the capital of Italy?"))
         assert "rome" in got.said.lower()
         assert np.abs(got.sound).max() > 0.1
