@@ -79,7 +79,7 @@ class JitterBuffer:
         self._pace = Pace(rate_hz)
         self._skew = Skew(self._frame)
         self._packet = self._frame
-        self._expected_timestamp = 0
+        self._expected_timestamp: int | None = None
         self._played_s = 0.0
         self._filled = int(CONCEAL_S * rate_hz)
         self._paused = False
@@ -159,7 +159,8 @@ class JitterBuffer:
 
     def _play(self, ordered: Ordered, now: float) -> list[AudioFrame | Nack]:
         packet = ordered.packet
-        gap = (packet.timestamp - self._expected_timestamp) * self._rate_hz // RTP_HZ
+        first = self._expected_timestamp is None
+        gap = (packet.timestamp - (self._expected_timestamp or 0)) * self._rate_hz // RTP_HZ
         if ordered.fresh or abs(gap) > self._rate_hz:
             self._transit_s.clear()
             self._skew.reset()
@@ -170,6 +171,9 @@ class JitterBuffer:
         self._packet = len(pcm)
         self._expected_timestamp = packet.timestamp + len(pcm) * RTP_HZ // self._rate_hz
         self._played_s, self._filled, self._paused = now, 0, False
+        if first:
+            # Silence knew nothing of the sender's phase. What it sends later keeps it.
+            self._pace.align(now, self._skew.middle - min(len(pcm), self._frame))
         pcm = self._fit(pcm, now)
         pcm = self._skew.correct(pcm, self._pace.ahead(now) + len(pcm), now)
         return out + self._emit(pcm, packet.arrived_s, concealed)

@@ -19,6 +19,10 @@ class Pace:
         if self._zero_s is None:
             self._zero_s = now
 
+    def align(self, now: float, ahead: int) -> None:
+        """From now on the stream counts as `ahead` samples ahead."""
+        self._zero_s = now - (self.position - ahead) / self._rate_hz
+
     def advance(self, samples: int) -> None:
         self.position += samples
 

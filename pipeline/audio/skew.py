@@ -22,6 +22,8 @@ class Skew:
     def __init__(self, frame_samples: int) -> None:
         self._frame = frame_samples
         self._low, self._high = -frame_samples // 4, frame_samples * 7 // 8
+        self.middle = (self._low + self._high) // 2
+        """Of the band: as far as can be from any correction."""
         self._owed = 0
         self.reset()
 

@@ -9,7 +9,7 @@ from pipeline.audio.impair import impaired
 from pipeline.audio.jitter import JitterBuffer, Nack
 from pipeline.audio.opus import OpusDecoder, has_fec
 from tests.fakes.drive import drive
-from tests.fakes.listening import IN_PLACE, delay_s, hear, spoken
+from tests.fakes.listening import AHEAD_S, IN_PLACE, delay_s, hear, spoken
 from tests.fakes.sender import (
     RATE_HZ,
     delayed,
@@ -143,4 +143,6 @@ def test_whatever_a_network_does_the_stream_is_whole_and_ends_in_real_time(
     gaps = np.diff([0.0] + [at_s for at_s, _ in heard])
     assert all(gaps < 0.131)
     if sent:
-        assert len(joined(frame for _, frame in heard)) / RATE_HZ == pytest.approx(3.0, abs=0.021)
+        ahead_s = len(joined(frame for _, frame in heard)) / RATE_HZ - 3.0
+        # A delay that grows by more than BEHIND_S is not made up for with more silence.
+        assert -0.23 < ahead_s < AHEAD_S

@@ -141,6 +141,19 @@ def test_a_fast_clock_is_reconciled_by_whole_frames() -> None:
     assert 0.8 < np.mean(in_step) < 1
 
 
+@pytest.mark.parametrize("phase_ms", [0, 1, 2, 7, 10, 15, 19])
+def test_whenever_a_caller_connects_each_packet_is_one_frame_for_the_engine_at_once(
+    phase_ms: int,
+) -> None:
+    came = [delayed(packet, 0.2 + phase_ms / 1000) for packet in spoken(4.0)]
+    sent = impaired(came, seed=3, jitter_s=0.008)
+    jitter, framer, frames = JitterBuffer(OpusDecoder()), Framer(480), []
+    for at_s, frame in hear(sent, jitter):
+        frames += [at_s for _ in framer.push(frame) if at_s >= sent[0].arrived_s]
+    assert frames[: len(sent)] == [packet.arrived_s for packet in sent]
+    assert jitter.stats.dropped == 0
+
+
 def test_after_any_disturbance_each_packet_is_one_frame_for_the_engine_at_once() -> None:
     sent = impaired(spoken(40.0, 0.02, 0.002)[:1_000], seed=5, loss=0.1, jitter_s=0.04)
     sent += spoken(40.0, 0.02, 0.002)[1_050:]
