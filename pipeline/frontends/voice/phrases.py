@@ -2,8 +2,9 @@
 
 from pipeline.frontends.voice.studio import Clip, Studio
 
-OPENERS = ("Well,", "Hmm,", "Let me see.", "So,", "Let me think.", "Okay,", "Right,")
-"""Said when the answer is late, as people do."""
+OPENERS = ("Well,", "So,", "Right,", "Sure,", "Alright,")
+"""Said when the answer is late, as people do. Short, for the answer waits until they are said; of
+such words, Piper says these well each time."""
 
 CORRECTIONS = ("Actually,", "Sorry,")
 """Said before what contradicts the words before it."""

@@ -61,6 +61,11 @@ class Reply:
         answer = self._answer
         return answer is not None and answer.heard_until_s >= self.ended_s - UNHEARD_S
 
+    @property
+    def recording(self) -> bool:
+        """What is said next is being recorded."""
+        return bool(self._ahead)
+
     def consult(self, update: OracleUpdate) -> None:
         """A piece of the oracle's answer; a newer epoch replaces what was not said yet."""
         if self._answer is None or update.epoch > self._answer.epoch:

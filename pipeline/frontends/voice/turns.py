@@ -30,6 +30,10 @@ PATIENCE_S = 8.0
 INFORMED_S = 3.0
 """An answer to what was heard in part is said after all if nothing more is heard for so long."""
 
+HOLD_S = 0.1
+"""An opener waits so much longer for an answer that is being recorded already: it would delay
+what is about to be there."""
+
 AHEAD = 2
 """Clauses recorded ahead: enough for no gap, few to throw away when a newer answer comes."""
 
@@ -42,6 +46,8 @@ class Pace:
     frame: int
     opener: int
     """From the user's falling silent until an opener stands in for the answer."""
+    hold: int
+    """So much longer if the answer is being recorded."""
     informed: int
     """From there until an answer that may not have heard all is said."""
     patience: int
@@ -207,9 +213,12 @@ class TurnTaking:
         if self._may_apologise and self._idle >= self._pace.patience:
             self._may_apologise = self._may_open = False
             return own_words(self._phrases.apology) if self._phrases.apology.ready else None
-        if self._may_open and self._silent >= self._pace.opener:
+        if self._may_open and self._silent >= self._pace.opener + self._held(self._current):
             return self._open()
         return None
+
+    def _held(self, reply: Reply) -> int:
+        return self._pace.hold if reply.recording and self._may_answer(reply) else 0
 
     def _open(self) -> Clause | None:
         opener = next_ready(self._phrases.openers, self._opener)

@@ -38,6 +38,9 @@ PAUSE_S = 0.25
 COMMA_S = 0.12
 """The same where the sentence goes on."""
 
+OPENER_S = 0.04
+"""The same after a single word ("Well,"): people hardly pause there."""
+
 
 class Jobs:
     """Filled by the thread that reads, emptied by the one that speaks; urgent jobs first."""
@@ -98,7 +101,13 @@ def speak(voice: "PiperVoice", text: str) -> Iterator[Pcm]:
     plain = SynthesisConfig(normalize_audio=False)
     for chunk in voice.synthesize(text, plain):
         pcm = soxr.resample(chunk.audio_float_array, chunk.sample_rate, RATE_HZ)
-        yield trimmed(pcm.astype(np.float32), COMMA_S if text.endswith(",") else PAUSE_S)
+        yield trimmed(pcm.astype(np.float32), pause_after_s(text))
+
+
+def pause_after_s(text: str) -> float:
+    if not text.endswith(","):
+        return PAUSE_S
+    return COMMA_S if " " in text else OPENER_S
 
 
 def trimmed(pcm: Pcm, pause_s: float) -> Pcm:
@@ -118,7 +127,8 @@ def serve(voice: "PiperVoice", jobs: Jobs, out: IO[bytes]) -> None:
                 _send(out, Message(Kind.PIECE, number, pcm.tobytes()))
             _send(out, Message(Kind.LAST, number))
         except Exception as error:  # one text that cannot be spoken is no reason to end
-            _send(out, Message(Kind.FAILED, number, str(error).encode()))
+            # Its message may quote the text, and what is said is never logged.
+            _send(out, Message(Kind.FAILED, number, type(error).__name__.encode()))
 
 
 def _send(out: IO[bytes], message: Message) -> None:
