@@ -100,6 +100,8 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 factory.new_line,
                 factory.talk,
             ) as calls:
+                loop = asyncio.get_running_loop()
+                tts.watch(lambda state: loop.call_soon_threadsafe(calls.tell, state))
                 yield Running(calls, choices(parts, chosen), engine)
                 calls.drain()
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pipeline.clock import now
 from pipeline.conversation import Conversation
 from pipeline.errors import UmigameError
+from pipeline.events import Event
 from server.admission import Admission
 from server.life import Life, Seen, Turn, returned
 from server.line import Line
@@ -50,6 +51,10 @@ class Call:
         self._conversation, self._line, self._talk = conversation, line, talk
         self._admission, self._ring = admission, ring
         self._successor: Peer | None = None
+
+    def note(self, event: Event) -> None:
+        """Something happened that concerns this call too."""
+        self._conversation.note(event)
 
     async def go_on_with(self, peer: Peer) -> None:
         """`peer` resumes the call as soon as it is connected."""

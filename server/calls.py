@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.clock import now
 from pipeline.conversation import Conversation
+from pipeline.events import ServiceState
 from server.admission import Admission
 from server.call import Call, Talk
 from server.errors import UnknownCall
@@ -46,6 +47,7 @@ class Calls:
         self._calls: dict[str, Call] = {}
         self._peers: dict[str, Peer] = {}
         self._tokens: dict[str, str] = {}
+        self._down: dict[str, ServiceState] = {}
         self._tasks = asyncio.TaskGroup()
 
     async def __aenter__(self) -> "Calls":
@@ -66,6 +68,7 @@ class Calls:
             return await self._resume(offer, resume)
         call_id = f"call_{secrets.token_hex(12)}"
         conversation = self._new_conversation(call_id, session)
+        conversation.note(*self._down.values())
         self._admission.enter(call_id, client_ip, now())
         try:
             peer, answer = await self._answer(offer, call_id)
@@ -88,6 +91,14 @@ class Calls:
     async def hang_up(self, call_id: str) -> None:
         """Raises UnknownCall."""
         self._find(call_id).life.hang_up()
+
+    def tell(self, state: ServiceState) -> None:
+        """A back-end that all calls share went or came back; who calls meanwhile is told too."""
+        self._down.pop(state.service, None)
+        if not state.up:
+            self._down[state.service] = state
+        for call in self._calls.values():
+            call.note(state)
 
     def drain(self) -> None:
         """Let nobody in any more, and end every call once its reply has been said."""

@@ -5,10 +5,12 @@ import logging
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 from pipeline.errors import ConfigError, ServiceError
+from pipeline.events import ServiceState
 from pipeline.frontends.voice.face import Spoken
 from pipeline.frontends.voice.process import WorkerProcess
 from pipeline.frontends.voice.wire import MOST_TEXT, Kind, Message
@@ -38,6 +40,7 @@ class PiperTts:
         """With the worker, or waiting for it to come up."""
         self._spoken: deque[Spoken] = deque()
         self._stopping = threading.Event()
+        self._report: Callable[[ServiceState], object] | None = None
         try:
             self._worker: WorkerProcess | None = self._start()
         except ServiceError as error:
@@ -50,6 +53,10 @@ class PiperTts:
         """None while it is being started anew."""
         with self._lock:
             return self._worker.pid if self._worker else None
+
+    def watch(self, report: Callable[[ServiceState], object]) -> None:
+        """Have `report` told, on a thread of this object's, when the worker dies and is back."""
+        self._report = report
 
     def say(self, text: str, *, urgent: bool = False) -> int:
         kind = Kind.SAY_FIRST if urgent else Kind.SAY
@@ -121,6 +128,7 @@ class PiperTts:
             self._fail_all(f"the TTS worker ended with {code}")
         if not self._stopping.is_set():
             log.warning("the TTS worker ended with %s; starting it anew", code)
+            self._tell(up=False, message=f"The TTS worker ended with {code}.")
 
     def _fail_all(self, reason: str) -> None:
         for job in list(self._running):
@@ -147,6 +155,11 @@ class PiperTts:
             self._worker = worker
             for message in self._running.values():
                 self._write(message)
+        self._tell(up=True)
+
+    def _tell(self, *, up: bool, message: str = "") -> None:
+        if self._report is not None:
+            self._report(ServiceState("tts", up, message))
 
 
 def _check(model: Path) -> None:
