@@ -138,7 +138,7 @@ class Conversation:
         It interrupts what is being said, as a spoken question does.
         """
         asked, self._written = self._written, None
-        self._utterance = asked.utterance if asked else self._utterance
+        self._utterance = asked.utterance if asked else self._history.newest_utterance
         self._asked_s = self._clock()
         at_s = self.media_s(self._asked_s)
         for kind in (SpeechKind.STARTED, SpeechKind.TURN_ENDED):

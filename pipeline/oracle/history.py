@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipeline.types import Message
 
-FRAGMENT_WORDS = 4
+FRAGMENT_WORDS = 6
 """A reply cut off before this many words answered nothing: the user was not done speaking."""
 
 
@@ -55,6 +55,11 @@ class History:
                 return True
         return True
 
+    @property
+    def newest_utterance(self) -> int:
+        """The user's last turn; 0: there is none."""
+        return next((t.number for t in reversed(self._turns) if t.role == "user"), 0)
+
     def messages(self, utterance: int = 0, text: str = "") -> tuple[Message, ...]:
         """The turns, roles alternating, `utterance` being `text` so far (if any is given).
 
@@ -69,6 +74,14 @@ class History:
             else:
                 joined.append(Message(turn.role, turn.text))
         return tuple(joined)
+
+    def question(self, utterance: int, text: str) -> tuple[Message, ...]:
+        """The same up to the user's last words: what was replied to them already is left out, as
+        they are asked anew."""
+        messages = list(self.messages(utterance, text))
+        while messages and messages[-1].role == "assistant":
+            messages.pop()
+        return tuple(messages)
 
     def _with(self, utterance: int, text: str) -> list[_Turn]:
         if not text:

@@ -35,6 +35,9 @@ OracleNews = OracleUpdate | OracleAsked | OracleText | ServiceState
 INBOX = 256
 """Inputs that may wait; more than minutes of speech while the loop stands still."""
 
+GREETING = Message("user", "Hello.")
+"""What is answered if an answer is wanted before anything was said."""
+
 
 class Oracle:
     """`inbox` takes OracleInput at any time; `run` works it off while a call is live."""
@@ -90,9 +93,8 @@ class Oracle:
 
     async def _answer(self, ask: Ask, outbox: Outlet[OracleNews]) -> None:
         model = self._model
-        said = self._history.messages(ask.utterance, ask.text)
-        prompt = said[-1].text if said else ""
-        await outbox.send(OracleAsked(ask.epoch, ask.utterance, prompt, model.name))
+        said = self._history.question(ask.utterance, ask.text) or (GREETING,)
+        await outbox.send(OracleAsked(ask.epoch, ask.utterance, said[-1].text, model.name))
         try:
             async with aclosing(self._pieces(model, (*self._opening, *said))) as pieces:
                 async for piece in pieces:
