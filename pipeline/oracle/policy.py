@@ -161,11 +161,7 @@ class Policy:
         return self._consider(now) if self._silent and self._speculates else []
 
     def _transcript(self, heard: Transcript, now: float) -> list[Action]:
-        if (
-            self.mode is Mode.S2S
-            or not words(heard.text)
-            or heard.utterance < self._heard.utterance
-        ):
+        if not words(heard.text) or heard.utterance < self._heard.utterance:
             return []
         self._hear(_Question(heard.utterance, heard.text, heard.end_s))
         if heard.final:
@@ -191,6 +187,11 @@ class Policy:
             return self._confirm(self._asked)
         if self._silent:
             return self._ask(now)
+        # An answer to half a sentence is of no use, and takes the CPU from those who hear the rest.
+        if not can_be_all(self._heard.text, self.language):
+            if not self._has_failed:
+                self._due_s = None
+            return []
         if not self._has_grown():
             return []
         budget_s = self._asked_s + self._settings.partial_interval_s
@@ -198,12 +199,7 @@ class Policy:
         return self.poll(now)
 
     def _has_grown(self) -> bool:
-        """Enough new words for a guess that they are all; rewording is not growth.
-
-        An answer to half a sentence is of no use, and takes the CPU from those who hear the rest.
-        """
-        if not can_be_all(self._heard.text, self.language):
-            return False
+        """There are enough new words to be worth an ask; rewording is not growth."""
         count = len(words(self._heard.text))
         asked = self._asked
         if asked is None or asked.utterance != self._heard.utterance:
@@ -237,13 +233,17 @@ class Policy:
         self._heard, self._before = self._before, _NOTHING
         self._silent, self._due_s = True, None
         was_asked = self._asked is not None and self._asked.utterance == utterance
-        had_failed = self._failures > 0 and self._running is None
-        if not was_asked and not had_failed:
+        if not was_asked and not self._has_failed:
             return []
         self._asked = None
         if self._heard.text and self._owes(self._heard.utterance):
             return self._ask(now)
         return self._cancel()
+
+    @property
+    def _has_failed(self) -> bool:
+        """The last ask has, and is to be repeated."""
+        return self._failures > 0 and self._running is None
 
     def _answered(self, epoch: int) -> None:
         if epoch == self._running:
