@@ -23,7 +23,6 @@ class MoonshineStt:
     name = "moonshine-tiny-en (local)"
     rate_hz = RATE_HZ
     languages = ("en",)
-    languages = ("en",)
 
     def __init__(self, decoder: Decoder | None = None) -> None:
         """Loads the model, unless one is given. Raises ConfigError if it cannot."""
