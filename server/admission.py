@@ -1,7 +1,8 @@
 """Who may talk now, who waits, and who is turned away. Pure.
 
-A call is live (has or takes a slot), queued, or lost (no slot, but it may resume). All three
-count towards the total, calls + queue, and towards the per-address limit.
+A call is connecting (its offer was answered, no more), queued, live (has or takes a slot), or
+lost (no slot, but it may resume). All count towards the total, calls + queue, and towards the
+per-address limit; only who is connected gets a line, or a place in the queue.
 """
 
 from collections import deque
@@ -19,8 +20,9 @@ _WEIGHT = 0.2
 
 
 class State(Enum):
-    LIVE = "live"
+    CONNECTING = "connecting"
     QUEUED = "queued"
+    LIVE = "live"
     LOST = "lost"
 
 
@@ -37,7 +39,7 @@ class Place:
 @dataclass(slots=True)
 class _Entry:
     client_ip: str
-    state: State
+    state: State = State.CONNECTING
     live_since_s: float = 0.0
     resumes: bool = False
 
@@ -67,8 +69,8 @@ class Admission:
     def count(self, state: State) -> int:
         return sum(entry.state is state for entry in self._entries.values())
 
-    def enter(self, call_id: str, client_ip: str, now: float) -> Place:
-        """A new call asks for a place. Raises TooBusy if there is none, not even to wait in."""
+    def enter(self, call_id: str, client_ip: str) -> None:
+        """Somebody calls. Raises TooBusy if there is no room, not even to wait in."""
         if self._closed:
             raise Draining
         from_ip = sum(entry.client_ip == client_ip for entry in self._entries.values())
@@ -84,10 +86,18 @@ class Admission:
                 retry_after_s=self._eta_s(1),
                 hint="Try again later.",
             )
-        self._entries[call_id] = _Entry(client_ip, State.QUEUED)
-        self._queue.append(call_id)
-        self.admit(now)
-        return self.place(call_id)
+        self._entries[call_id] = _Entry(client_ip)
+
+    def connected(self, call_id: str, now: float) -> None:
+        """The call takes a line, or waits for one; if it has done so before, nothing changes.
+
+        Raises UnknownCall.
+        """
+        entry = self._find(call_id)
+        if entry.state is State.CONNECTING:
+            entry.state = State.QUEUED
+            self._queue.append(call_id)
+            self.admit(now)
 
     def lose(self, call_id: str, now: float) -> None:
         """A call's caller is gone but may resume."""
@@ -127,11 +137,11 @@ class Admission:
         return len(self._queue) < waited
 
     def place(self, call_id: str) -> Place:
-        """Raises UnknownCall if the call has left or is lost."""
+        """Raises UnknownCall if the call has left, is lost or was never connected."""
         state = self._find(call_id).state
         if state is State.LIVE:
             return Place(0, 0.0)
-        if state is State.LOST:
+        if state is not State.QUEUED:
             raise UnknownCall
         position = self._queue.index(call_id) + 1
         return Place(position, self._eta_s(position))

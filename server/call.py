@@ -107,6 +107,7 @@ class Call:
 
     async def _admitted(self, peer: Peer) -> None:
         await asyncio.shield(peer.connected)  # it is not ours to cancel
+        self._admission.connected(self.call_id, now())
         waited = False
         while (place := self._admission.place(self.call_id)).position:
             waited = True

@@ -69,7 +69,7 @@ class Calls:
         call_id = f"call_{secrets.token_hex(12)}"
         conversation = self._new_conversation(call_id, session)
         conversation.note(*self._down.values())
-        self._admission.enter(call_id, client_ip, now())
+        self._admission.enter(call_id, client_ip)
         try:
             peer, answer = await self._answer(offer, call_id)
         except BaseException:

@@ -41,7 +41,8 @@ class FakePhone:
         if "m=audio" not in offer:
             raise InputError("The offer has no audio.")
         call_id = f"call_{len(self.sessions)}"
-        self.admission.enter(call_id, client_ip, 0)
+        self.admission.enter(call_id, client_ip)
+        self.admission.connected(call_id, 0)
         self.sessions[call_id] = session
         self.resumed += [resume] if resume else []
         return Opened(call_id, ANSWER)

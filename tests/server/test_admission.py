@@ -5,7 +5,11 @@ from server.errors import Draining, TooBusy, UnknownCall
 
 
 def enter(admission: Admission, *call_ids: str, now: float = 0.0) -> list[int]:
-    return [admission.enter(each, f"ip of {each}", now).position for each in call_ids]
+    """Callers, each from an address of their own, who connect at once."""
+    for each in call_ids:
+        admission.enter(each, f"ip of {each}")
+        admission.connected(each, now)
+    return [admission.place(each).position for each in call_ids]
 
 
 def test_callers_talk_at_once_then_queue_then_are_turned_away() -> None:
@@ -45,13 +49,31 @@ def test_the_wait_is_told_from_how_long_calls_last() -> None:
 def test_one_address_cannot_take_every_line() -> None:
     admission = Admission(calls=4, queue=4, per_ip=2)
     for call_id in ("a", "b"):
-        admission.enter(call_id, "192.0.2.1", 0)
+        admission.enter(call_id, "192.0.2.1")
+    admission.connected("b", 0)
     admission.lose("b", 1)
     with pytest.raises(TooBusy, match="address"):
-        admission.enter("c", "192.0.2.1", 2)
-    assert admission.enter("d", "192.0.2.2", 2) == Place(0, 0.0)
+        admission.enter("c", "192.0.2.1")
+    admission.enter("d", "192.0.2.2")
     admission.leave("a", 3)
-    assert admission.enter("e", "192.0.2.1", 3) == Place(0, 0.0)
+    admission.enter("e", "192.0.2.1")
+
+
+def test_offers_that_never_connect_hold_no_line_but_room_in_all() -> None:
+    admission = Admission(calls=1, queue=1)
+    admission.enter("stranger", "192.0.2.1")
+    assert enter(admission, "a") == [0]
+    with pytest.raises(TooBusy):
+        admission.enter("b", "192.0.2.2")
+    admission.leave("stranger", 10)
+    assert enter(admission, "b") == [1]
+
+
+def test_a_caller_who_connects_again_keeps_the_place() -> None:
+    admission = Admission(calls=1, queue=2)
+    enter(admission, "a", "b", "c")
+    admission.connected("b", 1)
+    assert [admission.place(each).position for each in "abc"] == [0, 1, 2]
 
 
 def test_a_lost_call_frees_its_line_and_comes_back_before_all_who_wait() -> None:

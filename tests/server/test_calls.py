@@ -144,6 +144,12 @@ async def test_a_caller_who_never_connects_gives_the_place_back() -> None:
         assert (await phone.dial()).name in phone.talking
 
 
+async def test_offers_that_do_not_connect_keep_nobody_from_talking() -> None:
+    async with exchange(lines=1, queue=1) as phone:
+        await phone.dial(connects=False)
+        assert (await phone.dial()).name in phone.talking
+
+
 async def test_a_silent_caller_frees_the_slot_within_five_seconds_and_may_resume() -> None:
     async with exchange() as phone:
         lost = await phone.dial()
