@@ -21,6 +21,7 @@ from server.auth import Auth, Gate
 from server.guard import METRICS, guards
 from server.metrics import CONTENT_TYPE, Metrics, sample_loop
 from server.page import Page, read_page
+from server.proxies import Proxies
 from server.settings import ServerSettings, Settings
 from server.signalling import MAX_BODY_BYTES, Calls, Signalling
 
@@ -73,7 +74,10 @@ def build_app(
     auth = Auth(secret, secrets.token_bytes(32))
     gate = Gate(server.allowed_hosts, server.allowed_origins)
     signalling = Signalling(service.calls, auth, ice_servers(settings), service.not_ready)
-    app = web.Application(middlewares=guards(auth, gate), client_max_size=MAX_BODY_BYTES)
+    app = web.Application(
+        middlewares=guards(auth, gate, Proxies(server.trusted_proxies)),
+        client_max_size=MAX_BODY_BYTES,
+    )
     app.add_routes([*signalling.routes(), *page.routes(), metrics_route(metrics)])
     return app
 

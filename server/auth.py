@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import jwt
 
 from server.errors import Forbidden, TooLarge, Unauthorised
+from server.guesses import Guesses
 
 TTL_S = 600
 MIN_TTL_S = 10
@@ -48,6 +49,7 @@ class Auth:
     def __init__(self, secret: str | None, key: bytes) -> None:
         self._secret = secret.encode() if secret else None
         self._key = key
+        self._guesses = Guesses()
 
     def mint(self, session: Mapping[str, Any], ttl_s: int, now: float) -> ClientSecret:
         """A client secret that carries `session`, the settings of calls opened with it.
@@ -64,20 +66,28 @@ class Auth:
         value = _PREFIX + jwt.encode(claims, self._key, algorithm=_ALGORITHM)
         return ClientSecret(value, expires_at)
 
-    def check_operator(self, authorization: str) -> None:
-        """Raises Unauthorised unless the Authorization header holds the operator's secret."""
+    def check_operator(self, authorization: str, client_ip: str, now: float) -> None:
+        """Raises Unauthorised unless the Authorization header holds the operator's secret.
+
+        Raises TooBusy for an address that has been wrong too often.
+        """
         if self._secret is None:
             return
-        if not hmac.compare_digest(_bearer(authorization).encode(), self._secret):
+        bearer = _bearer(authorization)
+        if bearer:
+            self._guesses.check(client_ip, now)
+        if not hmac.compare_digest(bearer.encode(), self._secret):
+            if bearer:
+                self._guesses.wrong(client_ip, now)
             raise Unauthorised(
                 "The server's secret is missing or wrong.",
                 hint="Send it as Authorization: Bearer.",
             )
 
-    def check_caller(self, authorization: str, now: float) -> Mapping[str, Any]:
+    def check_caller(self, authorization: str, client_ip: str, now: float) -> Mapping[str, Any]:
         """The session settings that came with the bearer: a client secret or the operator's.
 
-        Raises Unauthorised if it is neither, or has expired.
+        Raises Unauthorised if it is neither, or has expired, TooBusy as check_operator does.
         """
         bearer = _bearer(authorization)
         if bearer.startswith(_PREFIX):
@@ -87,7 +97,7 @@ class Auth:
                 # A page may still hold the bearer of a server that had a secret.
                 if self._secret is not None:
                     raise
-        self.check_operator(authorization)
+        self.check_operator(authorization, client_ip, now)
         return {}
 
     def _session_in(self, bearer: str, now: float) -> Mapping[str, Any]:

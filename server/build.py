@@ -87,7 +87,7 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
             admission = Admission(
                 settings.limits.calls or engine.info.slots,
                 settings.limits.queue,
-                settings.limits.per_ip,
+                settings.per_ip,
                 lambda: engine.load().fits,
             )
             metrics.watch(admission, engine.load)

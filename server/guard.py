@@ -2,7 +2,7 @@
 
 secured   headers that tell browsers what our pages may do
 answered  errors become JSON; what nobody foresaw becomes a 500 that tells no secrets
-gated     Host, Origin and bearer are checked, CORS granted
+gated     Host, Origin and bearer are checked
 """
 
 import logging
@@ -16,11 +16,14 @@ from aiohttp.typedefs import Handler, Middleware
 from pipeline.errors import UmigameError
 from server.auth import Auth, Gate
 from server.errors import describe, error_body
+from server.proxies import Proxies
 
 log = logging.getLogger(__name__)
 
 BEARER_SESSION = web.RequestKey("bearer_session", dict[str, Any])
 """Session settings that came inside the caller's client secret."""
+
+CLIENT_IP = web.RequestKey("client_ip", str)
 
 API = "/v1/"
 CLIENT_SECRETS = "/v1/realtime/client_secrets"
@@ -42,11 +45,13 @@ _METHODS = "GET, POST, PATCH, DELETE"
 _PREFLIGHT_S = 600
 
 
-def guards(auth: Auth, gate: Gate) -> list[Middleware]:
+def guards(auth: Auth, gate: Gate, proxies: Proxies) -> list[Middleware]:
     """The middlewares of the app."""
 
     @web.middleware
     async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
+        forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ())
+        request[CLIENT_IP] = proxies.client_ip(request.remote or "", forwarded_for)
         gate.check(request.host, request.headers.get(hdrs.ORIGIN))
         if request.method == hdrs.METH_OPTIONS:
             return web.Response(status=204)
@@ -66,12 +71,16 @@ def guards(auth: Auth, gate: Gate) -> list[Middleware]:
 
 
 def authorise(auth: Auth, request: web.Request) -> None:
-    """Raises Unauthorised if what is behind the path needs a bearer and there is none."""
+    """Raises Unauthorised if what is behind the path needs a bearer and there is none.
+
+    Raises TooBusy for an address that has been wrong too often.
+    """
+    client_ip, now = request[CLIENT_IP], time.time()
     authorization = request.headers.get(hdrs.AUTHORIZATION, "")
     if request.path in (CLIENT_SECRETS, METRICS):
-        auth.check_operator(authorization)
+        auth.check_operator(authorization, client_ip, now)
     elif request.path.startswith(API):
-        request[BEARER_SESSION] = dict(auth.check_caller(authorization, time.time()))
+        request[BEARER_SESSION] = dict(auth.check_caller(authorization, client_ip, now))
 
 
 def share(answer: MutableMapping[str, str], asked: Mapping[str, str], origin: str) -> None:

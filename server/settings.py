@@ -36,6 +36,9 @@ from pipeline.errors import ConfigError
 from pipeline.settings import PipelineSettings
 from pipeline.types import Mode
 
+PER_IP = 4
+"""Calls of one address, where others can call: of a household, say."""
+
 DEFAULT_FILE = Path("umigame.toml")
 """Read from the working folder if it is there and no other was named."""
 
@@ -47,7 +50,14 @@ def _split(value: object) -> object:
     return [part.strip() for part in value.split(",") if part] if isinstance(value, str) else value
 
 
+def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
+    for network in networks:
+        ipaddress.ip_network(network)
+    return networks
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Networks = Annotated[Names, AfterValidator(_check_networks)]
 
 
 def default_cache() -> Path:
@@ -68,6 +78,9 @@ class ServerSettings(_Group):
     secret: SecretStr | None = Field(default=None, min_length=16)
     allowed_origins: Names = Field(default=(), description="pages of other origins, with scheme")
     allowed_hosts: Names = Field(default=(), description="names besides localhost and addresses")
+    trusted_proxies: Networks = Field(
+        default=(), description="addresses or networks whose X-Forwarded-For is believed"
+    )
     front_end: str = "voice"
     cache: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
         default_factory=default_cache, description="folder for what is fetched or made once"
@@ -81,6 +94,11 @@ class ServerSettings(_Group):
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def exposed(self) -> bool:
+        """True if others can call, by themselves or through a proxy."""
+        return not self.loopback or bool(self.trusted_proxies)
+
     @field_validator("secret")
     @classmethod
     def _fits_a_header(cls, secret: SecretStr | None) -> SecretStr | None:
@@ -89,10 +107,10 @@ class ServerSettings(_Group):
         return secret
 
     @model_validator(mode="after")
-    def _secret_beyond_loopback(self) -> "ServerSettings":
-        if self.secret is None and not self.loopback:
+    def _secret_if_exposed(self) -> "ServerSettings":
+        if self.secret is None and self.exposed:
             raise ValueError(
-                "secret is needed when host is not loopback, for others can reach it then: set "
+                "secret is needed when host is not loopback or a proxy hands calls on: set "
                 f"{PREFIX}SERVER{_NESTED}SECRET to 16 random characters or more"
             )
         return self
@@ -103,7 +121,7 @@ class LimitSettings(_Group):
 
     calls: int | None = Field(default=None, ge=1, description="default: the engine's slots")
     queue: int = Field(default=8, ge=0, description="callers who may wait")
-    per_ip: int | None = Field(default=None, ge=1, description="default: no limit")
+    per_ip: int | None = Field(default=None, ge=1, description="default: 4 where others can call")
     connect_s: float = Field(default=10, gt=0, description="from answer to first packet")
     idle_s: float = Field(default=600, gt=0, description="nobody has spoken or typed")
     length_s: float = Field(default=7200, gt=0, description="of a call")
@@ -145,6 +163,11 @@ class Settings(PipelineSettings, BaseSettings):
     limits: LimitSettings = LimitSettings()
     session: SessionSettings = SessionSettings()
     turn: TurnSettings = TurnSettings()
+
+    @property
+    def per_ip(self) -> int | None:
+        """Most calls of one address; None: no limit."""
+        return self.limits.per_ip or (PER_IP if self.server.exposed else None)
 
     @classmethod
     def settings_customise_sources(

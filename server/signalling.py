@@ -19,7 +19,7 @@ from aiohttp.web_request import FileField
 from pipeline.errors import InputError
 from server.auth import MAX_TTL_S, MIN_TTL_S, TTL_S, Auth
 from server.errors import TooLarge, UnsupportedMedia
-from server.guard import BEARER_SESSION, CLIENT_SECRETS
+from server.guard import BEARER_SESSION, CLIENT_IP, CLIENT_SECRETS
 
 CALLS = "/v1/realtime/calls"
 CALL = CALLS + "/{call_id:[A-Za-z0-9_-]+}"
@@ -95,7 +95,7 @@ class Signalling:
         offer, asked = await read_offer(request)
         session = request[BEARER_SESSION] | asked
         opened = await self._calls.open(
-            offer, session, client_ip=request.remote or "", resume=resume_token(session)
+            offer, session, client_ip=request[CLIENT_IP], resume=resume_token(session)
         )
         return web.Response(
             status=201,

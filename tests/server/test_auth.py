@@ -2,11 +2,12 @@ import jwt
 import pytest
 
 from server.auth import Auth, Gate
-from server.errors import Forbidden, TooLarge, Unauthorised
+from server.errors import Forbidden, TooBusy, TooLarge, Unauthorised
 
 SECRET = "correct horse battery staple"
 KEY = b"k" * 32
 NOW = 1_000_000.0
+IP = "192.0.2.1"
 SESSION = {"type": "realtime", "instructions": "Speak like a captain."}
 
 
@@ -20,8 +21,8 @@ def bearer(value: str) -> str:
 
 
 def test_the_operator_shows_the_secret(auth: Auth) -> None:
-    auth.check_operator(bearer(SECRET))
-    assert auth.check_caller(bearer(SECRET), NOW) == {}
+    auth.check_operator(bearer(SECRET), IP, NOW)
+    assert auth.check_caller(bearer(SECRET), IP, NOW) == {}
 
 
 @pytest.mark.parametrize(
@@ -30,22 +31,41 @@ def test_the_operator_shows_the_secret(auth: Auth) -> None:
 )
 def test_nobody_else_passes(auth: Auth, authorization: str) -> None:
     with pytest.raises(Unauthorised):
-        auth.check_operator(authorization)
+        auth.check_operator(authorization, IP, NOW)
     with pytest.raises(Unauthorised):
-        auth.check_caller(authorization, NOW)
+        auth.check_caller(authorization, IP, NOW)
+
+
+def test_the_secret_cannot_be_guessed_but_clients_of_that_address_are_not_locked_out(
+    auth: Auth,
+) -> None:
+    for guess in range(10):
+        with pytest.raises(Unauthorised):
+            auth.check_caller(bearer(f"guess {guess}"), IP, NOW)
+    with pytest.raises(TooBusy):
+        auth.check_operator(bearer(SECRET), IP, NOW)
+    auth.check_operator(bearer(SECRET), "192.0.2.2", NOW)
+    assert auth.check_caller(bearer(auth.mint(SESSION, 600, NOW).value), IP, NOW) == SESSION
+
+
+def test_a_page_that_shows_nothing_yet_guesses_nothing(auth: Auth) -> None:
+    for _ in range(30):
+        with pytest.raises(Unauthorised):
+            auth.check_operator("", IP, NOW)
+    auth.check_operator(bearer(SECRET), IP, NOW)
 
 
 def test_a_client_secret_opens_calls_with_its_session_until_it_expires(auth: Auth) -> None:
     secret = auth.mint(SESSION, 600, NOW)
     assert secret.value.startswith("ek_") and secret.expires_at == NOW + 600
-    assert auth.check_caller(bearer(secret.value), NOW + 599) == SESSION
+    assert auth.check_caller(bearer(secret.value), IP, NOW + 599) == SESSION
     with pytest.raises(Unauthorised, match="expired"):
-        auth.check_caller(bearer(secret.value), NOW + 600)
+        auth.check_caller(bearer(secret.value), IP, NOW + 600)
 
 
 def test_a_client_secret_cannot_make_others(auth: Auth) -> None:
     with pytest.raises(Unauthorised):
-        auth.check_operator(bearer(auth.mint({}, 600, NOW).value))
+        auth.check_operator(bearer(auth.mint({}, 600, NOW).value), IP, NOW)
 
 
 def test_a_client_secret_of_another_server_or_forged_is_refused(auth: Auth) -> None:
@@ -57,7 +77,7 @@ def test_a_client_secret_of_another_server_or_forged_is_refused(auth: Auth) -> N
         "ek_",
     ):
         with pytest.raises(Unauthorised, match="not valid"):
-            auth.check_caller(bearer(value), NOW)
+            auth.check_caller(bearer(value), IP, NOW)
 
 
 def test_a_client_secret_never_shows_in_a_log(auth: Auth) -> None:
@@ -74,8 +94,8 @@ def test_without_a_secret_every_bearer_is_welcome() -> None:
     auth = Auth(None, KEY)
     stale = Auth(SECRET, b"x" * 32).mint(SESSION, 600, NOW).value
     for value in ("", "sk-any", stale):
-        assert auth.check_caller(bearer(value), NOW) == {}
-    assert auth.check_caller(bearer(auth.mint(SESSION, 600, NOW).value), NOW) == SESSION
+        assert auth.check_caller(bearer(value), IP, NOW) == {}
+    assert auth.check_caller(bearer(auth.mint(SESSION, 600, NOW).value), IP, NOW) == SESSION
 
 
 @pytest.mark.parametrize(

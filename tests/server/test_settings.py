@@ -68,6 +68,7 @@ def test_lists_are_written_with_commas_in_the_environment(monkeypatch: pytest.Mo
         ("[serve]\nport = 1", r"mine.toml: serve is not a setting. Did you mean server\?"),
         ("[limits]\nqueue = -1", "mine.toml: limits.queue: .*greater than or equal to 0"),
         ("[server]\nsecret = 'ein Schlüssel, 20 Zeichen'", "server.secret: must be ASCII"),
+        ("[server]\ntrusted_proxies = ['proxy.example']", "'proxy.example' does not appear to be"),
         ("[turn]\nice_servers = [{url = 'stun:x'}]", r"turn.ice_servers.0"),
         ("[session]\nmode = 'duet'", "session.mode: .*'tandem', 'cascade' or 's2s'"),
         ("[server", "mine.toml cannot be read"),
@@ -110,6 +111,21 @@ def test_others_are_let_in_only_with_a_secret(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1", "localhost"])
 def test_loopback_needs_no_secret(host: str) -> None:
     assert load(flags={"server": {"host": host}}).server.loopback
+
+
+def test_behind_a_proxy_others_can_call_too() -> None:
+    proxied = {"trusted_proxies": ["127.0.0.1", "192.0.2.0/24"]}
+    with pytest.raises(ConfigError, match="UMIGAME_SERVER__SECRET"):
+        load(flags={"server": proxied})
+    settings = load(flags={"server": {**proxied, "secret": SECRET}})
+    assert settings.server.loopback and settings.per_ip == 4
+
+
+def test_one_address_cannot_take_every_line_where_others_can_call() -> None:
+    assert load().per_ip is None
+    exposed = {"server": {"host": "192.0.2.7", "secret": SECRET}}
+    assert load(flags=exposed).per_ip == 4
+    assert load(flags={**exposed, "limits": {"per_ip": 9}}).per_ip == 9
 
 
 def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,27 @@
 """Who gets in: other sites, friendly ones, callers with and without a bearer."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient
 
+from server.admission import Admission
+from server.guesses import MOST
 from server.signalling import CALLS
-from tests.fakes.caller import FRIEND, OFFER, SECRET, SESSION, bearer, call, error_in, form
+from tests.fakes.caller import (
+    FRIEND,
+    OFFER,
+    SECRET,
+    SESSION,
+    bearer,
+    call,
+    connect,
+    error_in,
+    form,
+    settings_with,
+)
 from tests.fakes.phone import FakePhone
 
 
@@ -81,6 +95,37 @@ async def test_a_bearer_that_is_not_ascii_is_a_wrong_one(
     assert (await reader.readline()).split()[1] == b"401"
     writer.close()
     await writer.wait_closed()
+
+
+@pytest.fixture
+async def proxied(phone: FakePhone) -> AsyncIterator[TestClient[Any, Any]]:
+    """A server with a secret behind a proxy."""
+    phone.admission = Admission(4, 0, per_ip=1)
+    settings = settings_with(secret=SECRET, trusted_proxies=("127.0.0.1",))
+    client = await connect(phone, settings)
+    yield client
+    await client.close()
+
+
+def asked_by(address: str, secret: str = SECRET) -> dict[str, str]:
+    return {**bearer(secret), "X-Forwarded-For": f"10.0.0.1, {address}"}
+
+
+async def test_a_trusted_proxy_tells_callers_apart(proxied: TestClient[Any, Any]) -> None:
+    assert (await call(proxied, headers=asked_by("192.0.2.1"))).status == 201
+    assert (await call(proxied, headers=asked_by("192.0.2.1"))).status == 429
+    assert (await call(proxied, headers=asked_by("192.0.2.2"))).status == 201
+
+
+async def test_one_who_guesses_the_secret_waits_and_others_do_not(
+    proxied: TestClient[Any, Any],
+) -> None:
+    for guess in range(MOST):
+        response = await call(proxied, headers=asked_by("192.0.2.1", f"guess {guess}"))
+        assert response.status == 401
+    response = await call(proxied, headers=asked_by("192.0.2.1"))
+    assert response.status == 429 and 1 <= int(response.headers["Retry-After"]) <= 60
+    assert (await call(proxied, headers=asked_by("192.0.2.2"))).status == 201
 
 
 async def test_the_page_trades_the_secret_for_a_bearer_that_opens_calls(
