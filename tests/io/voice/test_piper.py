@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ConfigError
+from pipeline.events import ServiceState
 from pipeline.frontends.voice.face import Spoken
 from pipeline.frontends.voice.tts import PiperTts
 from pipeline.frontends.voice.voice import RATE_HZ
@@ -74,6 +75,8 @@ def test_urgent_jobs_overtake_and_cancelled_ones_are_never_heard(tts: PiperTts) 
 
 
 def test_a_killed_worker_fails_its_jobs_with_the_reason_and_comes_back(tts: PiperTts) -> None:
+    told: list[ServiceState] = []
+    tts.watch(told.append)
     assert tts.worker_pid is not None
     os.kill(tts.worker_pid, signal.SIGKILL)
     _, end = collected(tts, tts.say("Is anybody there?"))
@@ -82,6 +85,8 @@ def test_a_killed_worker_fails_its_jobs_with_the_reason_and_comes_back(tts: Pipe
     pcm, end = collected(tts, tts.say("Yes, I am here."))
     assert not end.failed
     assert len(pcm) / RATE_HZ > 0.5
+    assert [state.up for state in told] == [False, True]
+    assert "ended with -9" in told[0].message
 
 
 def test_asking_never_waits_even_if_the_worker_stands_still(tts: PiperTts) -> None:

@@ -75,6 +75,27 @@ def test_half_a_sentence_is_not_asked_unless_the_user_falls_silent() -> None:
     assert talk.asked == ["How many legs does a spider"]
 
 
+def test_a_partial_that_turns_into_half_a_sentence_before_it_is_due_is_not_asked() -> None:
+    talk = Talk()
+    talk.speech(SpeechKind.STARTED)
+    talk.at(1.0).partial("Who wrote the tempest")
+    talk.at(1.2).partial("Who wrote the tempest in England")
+    talk.at(1.3).partial("Who wrote the tempest in England and")
+    talk.at(5.0)
+    assert talk.asked == ["Who wrote the tempest"]
+
+
+def test_a_failed_question_is_repeated_though_the_sentence_goes_on() -> None:
+    talk = Talk()
+    talk.speech(SpeechKind.STARTED)
+    talk.at(1.0).partial("Who wrote the tempest")
+    talk.failed(1)
+    talk.at(1.2).partial("Who wrote the tempest and")
+    talk.at(1.3).partial("Who wrote the tempest")
+    talk.at(5.0)
+    assert talk.asked == ["Who wrote the tempest"] * 2
+
+
 def test_partials_are_asked_at_a_budgeted_rate_with_the_newest_words() -> None:
     talk = Talk()
     talk.speech(SpeechKind.STARTED)

@@ -5,7 +5,7 @@ from pipeline.errors import InputError
 from pipeline.frontends.voice.phrases import APOLOGY, OPENERS
 from pipeline.frontends.voice.voice import FRAME_SAMPLES, RATE_HZ
 from pipeline.settings import VoiceSettings
-from pipeline.types import Mode, StepOutput
+from pipeline.types import Mode, SessionConfig, StepOutput
 from tests.fakes.tone_voice import FRAME_S, WORD_S, Caller, ToneVoice, sounding, words
 
 PARIS = "The capital of France is Paris."
@@ -102,6 +102,36 @@ def test_an_answer_in_time_needs_no_opener() -> None:
     caller.answer(PARIS, 1, epoch=1)
     caller.run(4)
     assert caller.said == PARIS
+
+
+def test_an_answer_that_is_being_recorded_is_worth_a_short_wait_instead_of_an_opener() -> None:
+    caller = Caller(voice=ToneVoice(delay_s=0.1))
+    caller.ask(1)
+    caller.run(0.1)
+    caller.answer(PARIS, 1, epoch=1)
+    caller.run(4)
+    assert caller.said == PARIS
+
+
+def test_an_answer_whose_recording_takes_long_is_bridged_all_the_same() -> None:
+    caller = Caller(voice=ToneVoice(delay_s=0.18))
+    caller.ask(1)
+    caller.run(0.1)
+    caller.answer(PARIS, 1, epoch=1)
+    caller.run(4)
+    assert caller.said.startswith(OPENERS)
+
+
+def test_callers_who_come_one_after_another_hear_different_openers() -> None:
+    caller = Caller()
+    for call in range(1, 4):
+        caller.front_end.close(0)
+        caller.front_end.open(0, SessionConfig())
+        caller.ask(call)
+        caller.run(1)
+        caller.stop()
+        caller.run(0.1)
+    assert len({reply.text for reply in caller.ended}) == 3
 
 
 def test_the_wait_for_an_opener_counts_from_where_the_user_fell_silent() -> None:
