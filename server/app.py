@@ -114,11 +114,11 @@ async def serve(settings: Settings, start: Start, started: Started) -> None:
                     async with listening(app, socket):
                         stop = stop_signal()
                         started(_url(socket), service.choices)
-                        await until_stopped(stop, service)
+                        failed = await until_stopped(stop, service)
                         log.info("stopping")
                         service.drain()
                         patience.reschedule(now() + settings.limits.drain_s)
-                if service.failed.done():
+                if failed:
                     service.failed.result()
     except TimeoutError:
         if not patience.expired():
@@ -126,12 +126,13 @@ async def serve(settings: Settings, start: Start, started: Started) -> None:
         log.warning("calls were cut off after %.0f s", settings.limits.drain_s)
 
 
-async def until_stopped(stop: asyncio.Event, service: Service) -> None:
-    """By a signal, or by the service's failure."""
+async def until_stopped(stop: asyncio.Event, service: Service) -> bool:
+    """By a signal, or by the service's failure: then it is True."""
     stopped = asyncio.create_task(stop.wait(), name="stop signal")
     reasons: list[asyncio.Future[Any]] = [stopped, service.failed]
     await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
+    return service.failed.done()
 
 
 def stop_signal() -> asyncio.Event:

@@ -47,6 +47,9 @@ def start_with(phone: FakePhone, ended: list[str], hang_s: float) -> Start:
             except asyncio.CancelledError:
                 ended.append("cut off")
                 raise
+        if not phone.failed.done():  # as an engine does that has ended
+            phone.failed.set_exception(EngineError("the engine was shut down"))
+            phone.failed.exception()
 
     return start
 
