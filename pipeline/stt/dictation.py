@@ -20,6 +20,8 @@ EVERY_S = 0.5
 """New speech that is worth another partial."""
 LULL_S = 0.06
 """A gap that is worth one at once: it may be the end, and then every millisecond counts."""
+AGAIN_S = 0.25
+"""A pause so long is worth another look: models miss a word that ends where their audio does."""
 LULL_DB = 25.0
 """How far below the loudest frame of late a gap is."""
 FADE = 0.99
@@ -189,7 +191,9 @@ class Dictation:
 
     def _due(self, utterance: _Utterance) -> bool:
         if utterance.stopped is not None:
-            return utterance.until < utterance.stopped
+            again = utterance.stopped + round(AGAIN_S * self.rate_hz)
+            waits = not utterance.ended and utterance.until < again <= self._now
+            return utterance.until < utterance.stopped or waits
         begun = max(utterance.until, utterance.start)
         if utterance.until < utterance.spoken + self._lull <= self._now:
             return True

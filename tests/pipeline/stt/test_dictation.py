@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline.stt.dictation import EVERY_S, PREROLL_S, Dictation, Job
+from pipeline.stt.dictation import AGAIN_S, EVERY_S, PREROLL_S, Dictation, Job
 from pipeline.types import AudioFrame, SpeechEvent, SpeechKind, Transcript
 
 RATE_HZ = 16_000
@@ -74,10 +74,19 @@ def test_the_final_is_the_last_partial_if_nobody_spoke_since() -> None:
     desk = Desk().tell(SpeechKind.STARTED).hear(1.0, 0.1).hear(0.1, 0.0)
     desk.tell(SpeechKind.STOPPED, at_s=1.0)
     jobs = len(desk.jobs)
-    desk.hear(0.4, 0.0).tell(SpeechKind.TURN_ENDED, at_s=1.0)
+    desk.hear(0.1, 0.0).tell(SpeechKind.TURN_ENDED, at_s=1.0)
     assert len(desk.jobs) == jobs
     assert desk.told[-1].final and desk.told[-1].text == desk.told[-2].text
     assert desk.told[-1].end_s >= 1.0
+
+
+def test_a_pause_that_lasts_is_used_to_look_at_its_last_word_once_more() -> None:
+    desk = Desk().tell(SpeechKind.STARTED).hear(1.0, 0.1).hear(0.1, 0.0)
+    desk.tell(SpeechKind.STOPPED, at_s=1.0)
+    jobs = len(desk.jobs)
+    desk.hear(1.0, 0.0)
+    assert [round(at_s - 1.0, 2) for at_s, _ in desk.jobs[jobs:]] == [AGAIN_S + 0.01]
+    assert desk.told[-1].text == f"word{jobs + 1}" and not desk.told[-1].final
 
 
 def test_words_decoded_in_the_lull_before_a_late_stop_are_not_decoded_again() -> None:
