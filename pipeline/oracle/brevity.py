@@ -5,11 +5,11 @@ Small models ramble and repeat themselves; whatever they are told, nobody listen
 
 import re
 
-# A sentence ends before a space, so that "3.5" goes on; after a title or an initial it does not.
-_END = re.compile(
-    r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[A-Z])[.!?…]+[\"”')\]]*(?=\s)"
-    r"|[。！？]|(?<=[^\s.!?…\"”')\]])\n"
-)
+from pipeline.oracle.words import is_abbreviation
+
+# A sentence ends before a space, so that "3.5" goes on.
+_END = re.compile(r"[.!?…]+[\"”')\]]*(?=\s)|[。！？]|(?<=[^\s.!?…\"”')\]])\n")
+_LIST_NUMBER = re.compile(r"^[ ]*\d{1,3}\.$", re.MULTILINE)
 _MARKUP = str.maketrans("", "", "*`")
 
 
@@ -24,8 +24,14 @@ class Brevity:
         """What of the next piece is to be said."""
         start = len(self._text)
         self._text = (self._text + piece.translate(_MARKUP)).lstrip()
-        ends = list(_END.finditer(self._text))
+        ends = [found.end() for found in _END.finditer(self._text) if self._ends(found.end())]
         if len(ends) >= self._sentences:
             self.done = True
-            self._text = self._text[: max(ends[self._sentences - 1].end(), start)]
-        return self._text[start:].replace("\n", " ")
+            self._text = self._text[: max(ends[self._sentences - 1], start)]
+        return self._text[start:]
+
+    def _ends(self, at: int) -> bool:
+        """Not so after "Dr." nor after the number of a list's line."""
+        line = self._text[:at].rpartition("\n")[2]
+        word = line.split()[-1] if line.split() else ""
+        return not is_abbreviation(word) and _LIST_NUMBER.match(line) is None

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from pipeline.oracle.words import words
+from pipeline.oracle.words import is_abbreviation, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,7 @@ LONG = Size(sentence=3, pause=8, joint=14, most=24)
 
 WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"[.!?…]+[\"”’')\]*_]*$|[。！？]$")
-_PAUSE_END = re.compile(r"[,;:—–][\"”’')\]*_]*$|[、，；：]$|^[-—–]$")
-_ABBREVIATION = re.compile(
-    r"^\W*(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|approx|Inc|No|Jr|Sr|[A-Za-z]|(?:[A-Za-z]\.)+[A-Za-z])\.$"
-)
+_PAUSE_END = re.compile(r"[,;:—–][\"”’')\]*_]*$|[、，；：]$")
 _LIST_NUMBER = re.compile(r"^\W*\d{1,3}[.)]$")
 _JOINTS = frozenset(
     words("and but or because which that who so when where while although if as for with by from")
@@ -64,7 +61,7 @@ def clause_end(text: str, start: int, size: Size, *, final: bool) -> int | None:
 def _ends(word: str, count: int, size: Size) -> bool:
     if count >= size.most:
         return True
-    if _ABBREVIATION.match(word) or (count == 1 and _LIST_NUMBER.match(word)):
+    if is_abbreviation(word) or (count == 1 and _LIST_NUMBER.match(word)):
         return False
     if _SENTENCE_END.search(word):
         return count >= size.sentence
@@ -72,12 +69,20 @@ def _ends(word: str, count: int, size: Size) -> bool:
 
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MARKUP = re.compile(r"[*`~|]+|^\s*(?:#+|>+|[-+•]\s)|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
+_MARKUP = re.compile(r"[*`|]+|~~+|[-=_]{3,}|^\s*(?:#+|>+|[-+•]\s)|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
 _PICTURES = {"So", "Sk", "Cs", "Co", "Cn", "Cf", "Cc"}
+_SPOKEN_SIGNS = "°^"
+_LOOSE_MARK = re.compile(r" +(?=[.,!?])(?!\.\d)")
 
 
 def speakable(text: str) -> str:
     """`text` without what is to be seen and not heard: Markdown, emoji, control characters."""
     plain = _MARKUP.sub("", _LINK.sub(r"\1", text))
-    kept = "".join(" " if unicodedata.category(c) in _PICTURES else c for c in plain)
-    return " ".join(kept.replace("\ufe0f", "").split()) if any(c.isalnum() for c in kept) else ""
+    kept = "".join(" " if _is_picture(c) else c for c in plain).replace("\ufe0f", "")
+    if not any(c.isalnum() for c in kept):
+        return ""
+    return _LOOSE_MARK.sub("", " ".join(kept.split()))
+
+
+def _is_picture(letter: str) -> bool:
+    return letter not in _SPOKEN_SIGNS and unicodedata.category(letter) in _PICTURES

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from pipeline.frontends.voice.agreement import Verdict, agreement
+from pipeline.frontends.voice.aloud import aloud
 from pipeline.frontends.voice.answer import Answer
 from pipeline.frontends.voice.clauses import LONG, SHORT
 from pipeline.frontends.voice.phrases import Phrases
@@ -83,7 +84,9 @@ class Reply:
             text = self._answer.next_clause(SHORT if waiting else LONG)
             if text is None:
                 return
-            clip = self._studio.record(_intoned(text, self._answer.exhausted), urgent=waiting)
+            clip = self._studio.record(
+                aloud(_intoned(text, self._answer.exhausted)), urgent=waiting
+            )
             self._ahead.append(Clause(clip, tuple(text.split()), self._answer.epoch))
 
     def next(self) -> Clause | None:
