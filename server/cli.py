@@ -16,7 +16,7 @@ from rich.text import Text
 from pipeline.errors import ConfigError, UmigameError
 from server.bench.cli import bench
 from server.settings import load
-from server.terminal import Json, print_record, run_async
+from server.terminal import Json, messages, print_record, run_async
 
 if TYPE_CHECKING:
     from server.app import Choice
@@ -59,7 +59,13 @@ def serve(
 
     from server import app, build
 
-    run_async(app.serve(settings, build.start, print_json if as_json else print_summary))
+    with messages().status("Loading the models…") as status:
+
+        def started(url: str, choices: "Sequence[Choice]") -> None:
+            status.stop()
+            (print_json if as_json else print_summary)(url, choices)
+
+        run_async(app.serve(settings, build.start, started))
 
 
 def log_to_stderr(level: int) -> None:
@@ -85,7 +91,7 @@ def talk(
     """Ask a running server a question from a sound file, over WebRTC."""
     from server.talk import talk as run
 
-    with Console(stderr=True).status("Talking…"):
+    with messages().status("Talking…"):
         talked = run_async(run(question, out, url, bearer, patience))
     print_record(talked, as_json)
 
@@ -114,7 +120,7 @@ def replay(
     weights = Weights(settings.server.cache)
     weights.fetch(["vad"])
     packets = impaired(read_rtpdump(recording), seed, loss, jitter_ms / 1000)
-    with Console(stderr=True).status("Listening…"):
+    with messages().status("Listening…"):
         replayed, sound = graph.replay(packets, weights.path("vad"), settings.hearing)
     if out is not None:
         write_wav(out, sound, RATE_HZ)
@@ -133,7 +139,8 @@ def print_summary(url: str, choices: "Sequence[Choice]") -> None:
     """What was chosen and why, and where to go."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for choice in choices:
-        table.add_row(Text(choice.part, "bold"), Text(choice.name, "cyan"), Text(choice.why, "dim"))
+        table.add_row(Text(choice.part, "bold"), Text(choice.name, "cyan"))
+        table.add_row("", Text(choice.why, "dim"))
     console = Console()
     console.print(table)
     console.print(Text.assemble("Talk to it at ", (url, "bold underline"), ", end with Ctrl-C."))

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from dataclasses import asdict
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -14,6 +15,12 @@ from rich.text import Text
 T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@cache
+def messages() -> Console:
+    """Where progress is shown: what moves on one terminal must know of each other."""
+    return Console(stderr=True)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

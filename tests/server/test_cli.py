@@ -51,9 +51,14 @@ def test_the_summary_tells_what_was_chosen_why_and_where_to_go(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     cli.print_summary("http://localhost:8998/", CHOICES)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].rstrip().split("  ") == ["STT", "moonshine [tiny]", "no key is set"]
-    assert "http://localhost:8998/" in lines[-1]
+    told = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert told == [
+        "STT  moonshine [tiny]",
+        "no key is set",
+        "LLM  gpt-4.1",
+        "a key is",
+        "Talk to it at http://localhost:8998/, end with Ctrl-C.",
+    ]
 
 
 def test_programs_get_the_summary_as_json(capsys: pytest.CaptureFixture[str]) -> None:
