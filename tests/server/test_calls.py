@@ -10,6 +10,7 @@ import pytest
 from pipeline.clock import now
 from pipeline.conversation import Conversation
 from pipeline.errors import EngineError, InputError
+from pipeline.events import ServiceState
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
 from pipeline.settings import OracleSettings
@@ -242,3 +243,14 @@ async def test_at_shutdown_callers_are_told_and_nobody_can_come_in() -> None:
             assert peer.told("error")[0]["error"]["code"] == "shutting_down"
         with pytest.raises(TooBusy):
             await phone.dial()
+
+
+async def test_a_service_that_is_down_is_told_to_those_who_call_and_to_those_who_come() -> None:
+    async with exchange(lines=3) as phone:
+        await phone.dial()
+        phone.calls.tell(ServiceState("tts", False, "The TTS worker ended with -9."))
+        await phone.dial()
+        phone.calls.tell(ServiceState("tts", True))
+        await phone.dial()
+    told = [[event["up"] for event in peer.told("umigame.service")] for peer in phone.peers]
+    assert told == [[False, True], [False, True], []]

@@ -26,6 +26,12 @@ def test_numbers_and_titles_do_not_end_a_sentence() -> None:
     assert spoken(letters(text), 1) == "Pi is 3.14, says Dr. J. Smith."
 
 
+def test_abbreviations_and_the_numbers_of_a_list_do_not_end_a_sentence() -> None:
+    text = "Use a tool, e.g. a hammer, on Jan. 5. It goes on."
+    assert spoken(letters(text), 1) == "Use a tool, e.g. a hammer, on Jan. 5."
+    assert spoken(letters("1. Red\n2. Blue\n3. Green\n")).split() == ["1.", "Red", "2.", "Blue"]
+
+
 def test_a_list_ends_with_its_first_lines_and_markup_is_not_read_aloud() -> None:
     said = spoken(letters("**Paris** is big.\n\n* One\n* Two\n"))
     assert said.split() == ["Paris", "is", "big.", "One"]

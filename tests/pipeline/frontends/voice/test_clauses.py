@@ -61,6 +61,7 @@ def test_the_items_of_a_list_are_clauses_of_their_own() -> None:
         ("snake_case and 2 - 1", "snake_case and 2 - 1"),
         ("😀", ""),
         ("---", ""),
+        ("Paris 🇫🇷. It costs .5, so 2 ^ 3.", "Paris. It costs .5, so 2 ^ 3."),
     ],
 )
 def test_what_is_to_be_seen_only_is_not_spoken(written: str, spoken: str) -> None:
