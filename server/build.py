@@ -9,7 +9,7 @@ from dataclasses import replace
 from pipeline.engine.engine import ThreadEngine
 from pipeline.engine.face import Engine
 from pipeline.errors import ConfigError
-from pipeline.frontends.voice.tts import PiperTts
+from pipeline.frontends.voice.tts import PiperTts, require_piper
 from pipeline.frontends.voice.voice import VoiceFrontEnd
 from pipeline.graph import Services
 from pipeline.hearing.vad import SileroVad
@@ -142,6 +142,7 @@ def refuse_impossible(settings: Settings) -> None:
             "The front-end voice cannot speak alone, so it has no mode s2s.",
             hint="Use --mode tandem or --mode cascade.",
         )
+    require_piper()  # now, not after its voice was fetched
 
 
 @contextlib.asynccontextmanager

@@ -79,7 +79,9 @@ def log_to_stderr(level: int) -> None:
 
 @command.command()
 def talk(
-    question: Annotated[Path, typer.Argument(help="What to say: a sound file.")],
+    question: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="What to say: a sound file.")
+    ],
     out: Annotated[Path, typer.Option(help="Where the answer's sound goes.")] = Path("answer.wav"),
     url: Annotated[str, typer.Option(help="The server.")] = "http://localhost:8998",
     bearer: Annotated[

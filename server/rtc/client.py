@@ -181,6 +181,9 @@ async def _call(
                 raise _refusal(response.status, body)
             await peer.accept(body)
             return urljoin(url, response.headers.get("Location", ""))
+    except aiohttp.InvalidURL as error:
+        hint = "Give it like http://localhost:8998."
+        raise CallFailed(f"{base_url} is no server's address.", hint=hint) from error
     except aiohttp.ClientError as error:
         raise CallFailed(f"{url}: {error}.", hint="Is the server running?") from error
 

@@ -37,6 +37,32 @@ def test_a_flag_beyond_its_range_is_told(
     assert "Command line: limits.calls" in capsys.readouterr().err
 
 
+def test_without_a_command_it_says_which_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch) == 2
+    shown = "".join(capsys.readouterr())
+    assert all(each in shown for each in ("serve", "talk", "replay", "bench"))
+
+
+def test_a_mode_that_does_not_exist_is_told_with_those_that_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "serve", "--mode", "duet") == 2
+    err = capsys.readouterr().err
+    assert "session.mode" in err and "'tandem', 'cascade' or 's2s'" in err
+    assert "Traceback" not in err
+
+
+def test_a_question_that_is_not_there_is_told_before_anybody_is_called(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "talk", "no.wav") == 2
+    assert "'no.wav' does not exist" in capsys.readouterr().err
+
+
 def test_an_error_inside_a_group_of_tasks_is_still_told_plainly(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

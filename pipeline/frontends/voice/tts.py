@@ -32,6 +32,7 @@ class PiperTts:
     """
 
     def __init__(self, model: Path, *, threads: int = 2) -> None:
+        require_piper()
         _check(model)
         self._model, self._threads = model, min(threads, os.cpu_count() or 1)
         self._lock = threading.Lock()
@@ -162,12 +163,16 @@ class PiperTts:
             self._report(ServiceState("tts", up, message))
 
 
-def _check(model: Path) -> None:
+def require_piper() -> None:
+    """Raises ConfigError if the extra it comes with is not installed."""
     if importlib.util.find_spec("piper") is None:
         raise ConfigError(
-            "Piper, the text-to-speech, is not installed",
+            "Piper, the text-to-speech, is not installed.",
             hint="Install the extra: pip install 'umigame[voice]'.",
         )
+
+
+def _check(model: Path) -> None:
     for file in (model, Path(f"{model}.json")):
         if not file.is_file():
             raise ConfigError(f"there is no voice model at {file}")
