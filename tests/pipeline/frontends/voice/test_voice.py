@@ -197,6 +197,16 @@ def test_each_word_is_told_in_the_frame_in_which_its_tone_starts() -> None:
     assert starts_s == pytest.approx([0, 4 * letters, 10 * letters, 15 * letters], abs=0.002)
 
 
+def test_a_number_takes_its_time_before_the_next_word_is_told() -> None:
+    caller = Caller()
+    caller.ask(1)
+    caller.answer("It was 1969 in all.", 1, epoch=1)
+    caller.run(2)
+    starts = [word.start_sample for output in caller.outputs for word in output.words]
+    it, number, after = starts[0], starts[2], starts[3]
+    assert after - number > 2 * (number - it)
+
+
 def test_clauses_follow_each_other_without_a_gap_even_if_recording_one_takes_longer_than_it() -> (
     None
 ):
