@@ -69,7 +69,7 @@ class Auth:
     def check_operator(self, authorization: str, client_ip: str, now: float) -> None:
         """Raises Unauthorised unless the Authorization header holds the operator's secret.
 
-        Raises TooBusy for an address that has been wrong too often.
+        Raises LockedOut for an address that has been wrong too often.
         """
         if self._secret is None:
             return
@@ -87,7 +87,7 @@ class Auth:
     def check_caller(self, authorization: str, client_ip: str, now: float) -> Mapping[str, Any]:
         """The session settings that came with the bearer: a client secret or the operator's.
 
-        Raises Unauthorised if it is neither, or has expired, TooBusy as check_operator does.
+        Raises Unauthorised if it is neither, or has expired, LockedOut as check_operator does.
         """
         bearer = _bearer(authorization)
         if bearer.startswith(_PREFIX):

@@ -9,6 +9,7 @@ InputError
  └── UnsupportedMedia  the body is of a type we do not read
 UmigameError
  └── TooBusy           all places are taken, those in the queue too
+      ├── LockedOut    too many wrong secrets came from this address
       └── Draining     the server is about to stop
 """
 
@@ -52,6 +53,17 @@ class TooBusy(UmigameError):
         self.retry_after_s = retry_after_s
 
 
+class LockedOut(TooBusy):
+    """This address has been wrong about the secret too often."""
+
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__(
+            "There were too many wrong secrets from this address.",
+            retry_after_s=retry_after_s,
+            hint="Wait a minute, then try again.",
+        )
+
+
 class Draining(TooBusy):
     """The server finishes its calls and takes no new ones."""
 
@@ -70,6 +82,7 @@ _KINDS: dict[type[UmigameError], tuple[int, str, str]] = {
     UnsupportedMedia: (415, "invalid_request_error", "unsupported_media_type"),
     IceRestartUnsupported: (422, "invalid_request_error", "ice_restart_unsupported"),
     TooBusy: (429, "rate_limit_exceeded", "too_busy"),
+    LockedOut: (429, "rate_limit_exceeded", "too_many_guesses"),
     Draining: (503, "server_error", "shutting_down"),
     EngineError: (503, "server_error", "engine_failed"),
     ServiceError: (503, "server_error", "service_failed"),

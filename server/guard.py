@@ -73,7 +73,7 @@ def guards(auth: Auth, gate: Gate, proxies: Proxies) -> list[Middleware]:
 def authorise(auth: Auth, request: web.Request) -> None:
     """Raises Unauthorised if what is behind the path needs a bearer and there is none.
 
-    Raises TooBusy for an address that has been wrong too often.
+    Raises LockedOut for an address that has been wrong too often.
     """
     client_ip, now = request[CLIENT_IP], time.time()
     authorization = request.headers.get(hdrs.AUTHORIZATION, "")

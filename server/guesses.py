@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from server.errors import TooBusy
+from server.errors import LockedOut
 
 MOST = 10
 """Wrong secrets of one address in a window: a typing person needs fewer, a list of words more."""
@@ -18,14 +18,10 @@ class Guesses:
         self._until_s = 0.0
 
     def check(self, client_ip: str, now: float) -> None:
-        """Raises TooBusy if the address has guessed too often, whatever it says now."""
+        """Raises LockedOut if the address has guessed too often, whatever it says now."""
         self._turn_over(now)
         if self._wrong.get(client_ip, 0) >= MOST:
-            raise TooBusy(
-                "There were too many wrong secrets from this address.",
-                retry_after_s=self._until_s - now,
-                hint="Try again later.",
-            )
+            raise LockedOut(retry_after_s=self._until_s - now)
 
     def wrong(self, client_ip: str, now: float) -> None:
         self._turn_over(now)

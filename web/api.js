@@ -23,7 +23,7 @@ export class ApiError extends Error {
 
   /** No place now; one may be free later. */
   get full() {
-    return this.status === 429;
+    return this.code === "too_busy";
   }
 }
 

@@ -2,7 +2,7 @@ import jwt
 import pytest
 
 from server.auth import Auth, Gate
-from server.errors import Forbidden, TooBusy, TooLarge, Unauthorised
+from server.errors import Forbidden, LockedOut, TooLarge, Unauthorised
 
 SECRET = "correct horse battery staple"
 KEY = b"k" * 32
@@ -42,7 +42,7 @@ def test_the_secret_cannot_be_guessed_but_clients_of_that_address_are_not_locked
     for guess in range(10):
         with pytest.raises(Unauthorised):
             auth.check_caller(bearer(f"guess {guess}"), IP, NOW)
-    with pytest.raises(TooBusy):
+    with pytest.raises(LockedOut):
         auth.check_operator(bearer(SECRET), IP, NOW)
     auth.check_operator(bearer(SECRET), "192.0.2.2", NOW)
     assert auth.check_caller(bearer(auth.mint(SESSION, 600, NOW).value), IP, NOW) == SESSION

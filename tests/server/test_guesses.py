@@ -1,6 +1,6 @@
 import pytest
 
-from server.errors import TooBusy
+from server.errors import LockedOut
 from server.guesses import MOST, WINDOW_S, Guesses
 
 
@@ -14,7 +14,7 @@ def guessed(times: int, now: float = 0.0) -> Guesses:
 
 def test_who_guesses_too_often_waits_for_the_next_window() -> None:
     guesses = guessed(MOST, 100)
-    with pytest.raises(TooBusy) as caught:
+    with pytest.raises(LockedOut) as caught:
         guesses.check("192.0.2.1", 101)
     assert 101 + caught.value.retry_after_s == 100 + WINDOW_S
     guesses.check("192.0.2.1", 100 + WINDOW_S)

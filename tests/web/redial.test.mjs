@@ -12,8 +12,13 @@ test("a lost call is dialled again at once, then ever more patiently, and given 
   assert.equal(nextStep({ ...attempt, lost_s: 61 }).phase, "ended");
 });
 
+test("who guessed the secret too often is not kept guessing", () => {
+  const error = new ApiError(429, { code: "too_many_guesses" }, 50);
+  assert.deepEqual(nextStep({ ...attempt, error, resuming: false }), { phase: "ended" });
+});
+
 test("a full server is asked again when it said so", () => {
-  assert.deepEqual(nextStep({ ...attempt, error: new ApiError(429, {}, 20), resuming: false }), {
+  assert.deepEqual(nextStep({ ...attempt, error: new ApiError(429, { code: "too_busy" }, 20), resuming: false }), {
     phase: "full",
     delay_s: 20,
   });

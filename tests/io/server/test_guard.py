@@ -125,6 +125,7 @@ async def test_one_who_guesses_the_secret_waits_and_others_do_not(
         assert response.status == 401
     response = await call(proxied, headers=asked_by("192.0.2.1"))
     assert response.status == 429 and 1 <= int(response.headers["Retry-After"]) <= 60
+    assert (await error_in(response))["code"] == "too_many_guesses"
     assert (await call(proxied, headers=asked_by("192.0.2.2"))).status == 201
 
 
