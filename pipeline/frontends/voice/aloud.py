@@ -23,6 +23,7 @@ _UNITS = {
     "°C": "degrees Celsius",
     "°F": "degrees Fahrenheit",
 }
+_MONEY = {"$": "dollars", "€": "euros", "£": "pounds"}
 _TENS = {"": 0, "X": 10}
 _ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _ROMAN = {ten + one: _TENS[ten] + number for ten in _TENS for number, one in enumerate(_ONES)}
@@ -30,6 +31,11 @@ _ROMAN = {ten + one: _TENS[ten] + number for ten in _TENS for number, one in enu
 
 def _unit(match: re.Match[str]) -> str:
     return f"{match[1]} {_UNITS[match[2]]}"
+
+
+def _money(match: re.Match[str]) -> str:
+    sign, whole, cents, zeros = match.groups("")
+    return " ".join(filter(None, (whole, zeros, _MONEY[sign], cents)))
 
 
 def _number(match: re.Match[str]) -> str:
@@ -53,6 +59,8 @@ _READINGS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
         (r"(?<=\w)@(?=\w)", " at "),
         (r"(?<=[a-z])\.(com|org|net|io|edu|gov)\b(?:/[^\s,;]*(?<![.?!]))?", r" dot \1"),
         (rf"(\d)\s?({'|'.join(sorted(_UNITS, reverse=True))})(?![\w°/])", _unit),
+        (r"([$€£])(\d[\d,]*(?:\.\d(?!\d))?)(?:\.(\d\d))?\b(?: ([a-z]{1,2}illion)\b)?", _money),
+        (r"\bMt\. ", "Mount "),
         (r"\b((?:War|Part|Chapter|Volume|Apollo|Type|Act) )([IVX]+)\b", _number),
         (r"(?<=[a-z] )(?!I\b)([IVX]{2,})\b", _ordinal),
         (r"(?<=\d) [x×*] (?=\d)", " times "),
