@@ -71,23 +71,24 @@ class Conversation:
         self._mailbox = Mailbox()
         self._ledger = Ledger()
         self._written: Typed | None = None
-        self._attach(rate_hz=1, first_reply=1)
-
-    def attach(self, rate_hz: int) -> None:
-        """A slot of an engine that runs at `rate_hz` begins; media time is zero again."""
-        self._mailbox = Mailbox()
-        self._attach(rate_hz, self._replies.next_reply)
-
-    def detach(self) -> None:
-        """The slot is gone: what it had not played will not be."""
-        self.cut(self._sent_sample)
-
-    def _attach(self, rate_hz: int, first_reply: int) -> None:
-        self._replies = Replies(rate_hz, first_reply)
-        self._sent_sample = 0
-        self._media_zero_s = 0.0
+        self._replies = Replies(rate_hz=1)
+        self._sent_sample, self._media_zero_s = 0, 0.0
         self._asked_s: float | None = None
         self._utterance = 0
+
+    def attach(self, rate_hz: int) -> None:
+        """A slot of an engine that runs at `rate_hz` begins; media time is zero again.
+
+        What was written before waits for it.
+        """
+        self._replies = Replies(rate_hz, self._replies.next_reply)
+        self._sent_sample, self._media_zero_s = 0, 0.0
+
+    def detach(self) -> None:
+        """The slot is gone: what it had not played, or not even been told, will not be said."""
+        self.cut(self._sent_sample)
+        self._mailbox = Mailbox()
+        self._asked_s, self._utterance = None, 0
 
     @property
     def speaking(self) -> bool:
