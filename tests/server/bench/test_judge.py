@@ -60,10 +60,10 @@ def test_an_answer_begins_when_it_is_heard_not_when_it_is_announced() -> None:
 
 
 def test_an_opener_is_audio_but_no_answer() -> None:
-    judged = heard(started(10.2), *said(10.2, "Let me see. It is Rome."), oracle("It is Rome."))
+    judged = heard(started(10.2), *said(10.2, "Well, it is Rome."), oracle("It is Rome."))
     assert judged.opener
     assert judged.first_audio_s == pytest.approx(0.2, abs=0.03)
-    assert judged.first_answer_word_s == pytest.approx(0.5, abs=0.03)
+    assert judged.first_answer_word_s == pytest.approx(0.3, abs=0.03)
 
 
 def test_an_answer_that_begins_like_an_opener_is_no_opener() -> None:
@@ -83,7 +83,7 @@ def test_a_reply_into_the_users_pause_is_a_take_over_and_not_the_first_audio() -
     judged = heard(
         committed(9.3),
         started(9.4),
-        *said(9.4, "Hmm, it"),
+        *said(9.4, "Well, it"),
         cut(9.7),
         committed(10.1),
         started(10.4, "two"),
@@ -102,6 +102,6 @@ def test_a_turn_cut_in_two_without_a_word_said_is_no_take_over() -> None:
 def test_no_answer_has_no_times() -> None:
     judged = heard(committed(10.2))
     assert judged.first_audio_s is None and judged.first_answer_word_s is None
-    only_opener = heard(started(10.2), *said(10.2, "Hmm,"))
+    only_opener = heard(started(10.2), *said(10.2, "Well,"))
     assert only_opener.first_audio_s is not None
     assert only_opener.first_answer_word_s is None
