@@ -1,6 +1,7 @@
 """The other end of a call on the virtual clock: it speaks packets, and listens to what is sent."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ class FarSide:
     def __init__(self) -> None:
         self.received = Channel[OpusPacket]("received", 50, Full.DROP_OLDEST)
         self.to_send = Into[OpusPacket](self._hear)
-        self.heard: list[tuple[float, OpusPacket]] = []
+        self.heard: deque[tuple[float, OpusPacket]] = deque()
         """All that was sent, each packet with the time at which it was."""
         self._decoder = OpusDecoder(RATE_HZ)
 

@@ -1,7 +1,4 @@
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +8,7 @@ from pipeline.probe import NoProbe
 from pipeline.stage import Into
 from pipeline.stt.face import Listened
 from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript
+from tests.fakes.inline_thread import InlineThread
 from tests.fakes.sounds import frames, scene, syllables
 
 
@@ -64,21 +62,8 @@ def test_the_user_is_heard_over_the_assistants_voice_within_200_ms() -> None:
     assert 1.0 < told_s[0] <= 1.2
 
 
-class Inline(Executor):
-    """Runs on the caller's thread, and counts how often."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        self.calls += 1
-        done: Future[Any] = Future()
-        done.set_result(fn(*args, **kwargs))
-        return done
-
-
 async def test_what_waits_goes_to_the_thread_in_one_batch_and_nothing_is_lost() -> None:
-    inbox, out, thread = Channel[Hears]("hears", 100), list[Listened](), Inline()
+    inbox, out, thread = Channel[Hears]("hears", 100), list[Listened](), InlineThread()
     sent = frames(scene(1.0))
     for frame in sent:
         inbox.offer(frame)
