@@ -77,22 +77,17 @@ def test_half_a_sentence_is_not_asked_unless_the_user_falls_silent() -> None:
 
 def test_a_partial_that_turns_into_half_a_sentence_before_it_is_due_is_not_asked() -> None:
     talk = Talk()
-    talk.speech(SpeechKind.STARTED)
-    talk.at(1.0).partial("Who wrote the tempest")
-    talk.at(1.2).partial("Who wrote the tempest in England")
-    talk.at(1.3).partial("Who wrote the tempest in England and")
-    talk.at(5.0)
+    for at_s, text in ((1.0, ""), (1.2, " in England"), (1.3, " in England and"), (5.0, "")):
+        talk.at(at_s).partial(f"Who wrote the tempest{text}")
     assert talk.asked == ["Who wrote the tempest"]
 
 
 def test_a_failed_question_is_repeated_though_the_sentence_goes_on() -> None:
     talk = Talk()
-    talk.speech(SpeechKind.STARTED)
     talk.at(1.0).partial("Who wrote the tempest")
     talk.failed(1)
-    talk.at(1.2).partial("Who wrote the tempest and")
-    talk.at(1.3).partial("Who wrote the tempest")
-    talk.at(5.0)
+    for at_s, text in ((1.2, " and"), (1.3, ""), (5.0, "")):
+        talk.at(at_s).partial(f"Who wrote the tempest{text}")
     assert talk.asked == ["Who wrote the tempest"] * 2
 
 
@@ -108,7 +103,6 @@ def test_partials_are_asked_at_a_budgeted_rate_with_the_newest_words() -> None:
 
 def test_rewording_punctuation_and_case_are_no_reason_to_ask_while_they_speak() -> None:
     talk = Talk()
-    talk.speech(SpeechKind.STARTED)
     talk.at(1.0).partial("Who wrote the tempest")
     talk.at(2.0).partial("Who wrote, the Tempest,")
     talk.at(3.0).partial("Who rode the tempest")
