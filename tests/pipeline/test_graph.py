@@ -81,8 +81,7 @@ async def test_an_stt_that_breaks_in_mid_call_is_told_and_hears_again() -> None:
     assert max(b - a for a, b in pairwise(sent)) < 0.03, "the voice paused"
 
 
-async def test_an_stt_that_catches_up_still_learns_where_turns_ended() -> None:
-    """Speech events outlive the audio that had to go."""
+async def test_an_stt_that_stands_still_loses_audio_which_is_told_and_ends_no_turn_later() -> None:
     stt = ScriptedStt(QUESTION)
     talk = Talk(InlineEngine(Parrot()), stt)
     async with talking(talk):

@@ -1,0 +1,70 @@
+"""A live session with the real engine thread, hearing and STT leaves the event loop free."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.audio.rtpdump import read_rtpdump
+from pipeline.clock import now
+from pipeline.conversation import Conversation
+from pipeline.engine.engine import ThreadEngine
+from pipeline.events import Heard
+from pipeline.graph import Services
+from pipeline.hearing.hearing import Hearing
+from pipeline.hearing.vad import SileroVad
+from pipeline.oracle.history import History
+from pipeline.oracle.oracle import Oracle
+from pipeline.probe import no_probes
+from pipeline.session import run_session
+from pipeline.settings import OracleSettings
+from pipeline.stt.local import MoonshineStt
+from pipeline.types import SessionConfig
+from server.stand_ins import Listener, Nobody
+from server.weights import Weights
+from tests.fakes.far_side import FarSide
+
+RECORDING = Path(__file__).parents[2] / "recordings" / "pause.rtpdump"
+EVERY_S = 0.005
+
+
+async def lags_ms(seconds: float) -> np.ndarray:
+    """How late the loop wakes a sleeper, over and over."""
+    end_s, late = now() + seconds, []
+    while (due_s := now() + EVERY_S) < end_s:
+        await asyncio.sleep(EVERY_S)
+        late.append(now() - due_s)
+    return 1000 * np.array(late)
+
+
+@asynccontextmanager
+async def listening(vad: SileroVad) -> AsyncIterator[Conversation]:
+    """A session that hears the recording at the speed at which it was spoken."""
+    config, history, peer = SessionConfig(), History(600), FarSide()
+    oracle = Oracle(Nobody(), OracleSettings(), history, config)
+    conversation = Conversation("call", config, oracle, history, now)
+    with ThreadPoolExecutor(1, "hearing") as thread, closing(MoonshineStt()) as stt:
+        async with ThreadEngine(Listener()) as engine, asyncio.TaskGroup() as tasks:
+            hearing = Hearing(vad.listener(), conversation.next_utterance)
+            services = Services(stt, thread, no_probes)
+            tasks.create_task(run_session(conversation, peer, engine, hearing, services))
+            saying = tasks.create_task(peer.say(list(read_rtpdump(RECORDING))))
+            yield conversation
+            saying.cancel()
+            peer.hang_up()
+
+
+async def test_a_live_session_delays_the_loop_hardly_more_than_the_machine_does(
+    weights: Weights,
+) -> None:
+    idle = await lags_ms(1.5)
+    async with listening(SileroVad(weights.path("vad"))) as conversation:
+        busy = await lags_ms(5.0)
+        words = [h.event for h in conversation.timeline if isinstance(h.event, Heard)]
+    p99 = [float(np.percentile(each, 99)) for each in (idle, busy)]
+    print(f"loop lag p99: idle {p99[0]:.1f} ms, live {p99[1]:.1f} ms")
+    assert words, "nothing was understood"
+    assert p99[1] < 20 + 2 * p99[0], "20 ms, and what a busy machine adds"
