@@ -50,9 +50,8 @@ NEEDED = (
     (aioice.ice, "Connection.get_component_candidates"),
     (aioice.ice, "Connection._protocols"),
     (aioice.ice, "Connection._nominated"),
-    (aioice.ice, "Connection._check_list"),
+    (aioice.ice, "Connection.check_incoming"),
     (aioice.ice, "CandidatePair.remote_addr"),
-    (aioice.ice, "CandidatePair.State.SUCCEEDED"),
     (aioice.ice, "StunProtocol.datagram_received"),
     (aioice.ice, "StunProtocol.request"),
 )
@@ -129,8 +128,11 @@ class IcePath:
         self._connection = cast(Any, transport._connection)
         self._loopback = loopback
         self._relay_only = relay_only
+        self._proven: set[tuple[Any, ...]] = set()
         self._gather_stock = self._connection.get_component_candidates
         self._connection.get_component_candidates = self._gather
+        self._check_stock = self._connection.check_incoming
+        self._connection.check_incoming = self._checked
 
     @property
     def relayed(self) -> bool | None:
@@ -150,15 +152,20 @@ class IcePath:
             _Gate(protocol, self)
         return candidates
 
+    def _checked(self, message: aioice.stun.Message, address: Any, protocol: Any) -> None:
+        """A check came that shows the call's password."""
+        self._proven.add(address[:2])
+        self._check_stock(message, address, protocol)
+
     def from_peer(self, address: tuple[Any, ...]) -> bool:
-        """Whether the address is the far end of a path that passed its check; notes the time."""
+        """Whether the peer is known to be there; notes the time.
+
+        It may send on another pair than we do: with several good ones, each side keeps the one
+        whose check it finished first, and aioice then forgets the others.
+        """
         address = address[:2]
         pair = self._connection._nominated.get(1)
-        if not (pair and pair.remote_addr == address) and not any(
-            checked.state is aioice.ice.CandidatePair.State.SUCCEEDED
-            and checked.remote_addr == address
-            for checked in self._connection._check_list
-        ):
+        if address not in self._proven and not (pair and pair.remote_addr == address):
             return False
         self.heard_at_s = now()
         return True
