@@ -73,6 +73,8 @@ async def test_sigterm_ends_calls_and_children_and_the_exit_is_clean(
         assert {LLM, TTS} <= set(children)
         code = await asyncio.to_thread(server.stop, kill)
         assert (code, server.log) == (0, ""), "nothing died that was not told to"
+        told = await call.wait_for("error")
+        assert told.event["error"]["code"] == "shutting_down"
         async with asyncio.timeout(5):
             await call.closed
     assert not [module for module, pid in children.items() if alive(pid)]
