@@ -19,6 +19,7 @@ from pipeline.channel import Channel, Full
 from pipeline.clock import now
 from pipeline.conversation import Conversation
 from pipeline.engine.face import Engine
+from pipeline.hearing.completeness import Completeness, score_words
 from pipeline.hearing.hearing import Hearing, Hears, Played, run_hearing
 from pipeline.probe import Probes
 from pipeline.stage import Into
@@ -33,6 +34,9 @@ FRAMES_A_SECOND = 50
 HEARS = 2 * 2 * FRAMES_A_SECOND
 """Two seconds of microphone and playout."""
 
+WORDS = 16
+"""Transcripts; of those that are not final only the newest matters."""
+
 LISTENED = 20 * FRAMES_A_SECOND
 
 
@@ -43,6 +47,8 @@ class Services:
     stt: SpeechToText
     hearing_thread: Executor
     probes: Probes
+    completeness: Completeness | None = None
+    """None: rules alone judge whether somebody is done."""
 
 
 class Graph:
@@ -61,6 +67,7 @@ class Graph:
         self._engine, self._slot = engine, slot
         self._hears = Channel[Hears]("hears", HEARS, Full.DROP_OLDEST, spares=_is_word)
         self._listened = Channel[Listened]("stt", LISTENED, Full.DROP_OLDEST, spares=_is_word)
+        self._words = Channel[Transcript]("words", WORDS, Full.DROP_OLDEST, spares=_is_final)
         self._microphone = Resampler(engine.info.rate_hz, services.stt.rate_hz)
         self._reference = Resampler(engine.info.rate_hz, services.stt.rate_hz)
         self._listening = False
@@ -82,6 +89,7 @@ class Graph:
             tasks.create_task(self._talk(), name=f"{name} voice path")
             tasks.create_task(self._hear(), name=f"{name} hear")
             tasks.create_task(self._transcribe(), name=f"{name} transcribe")
+            tasks.create_task(self._score(), name=f"{name} score")
 
     def dropped(self) -> dict[str, int]:
         """Frames of 20 ms dropped so far, by place."""
@@ -123,6 +131,7 @@ class Graph:
 
     async def _transcribe(self) -> None:
         await keep_trying("stt", self._attempt_stt, self._conversation.note)
+        self._words.close()
 
     async def _attempt_stt(self) -> None:
         outlet = Into(self._transcribed)
@@ -130,7 +139,15 @@ class Graph:
 
     def _transcribed(self, transcript: Transcript) -> None:
         self._conversation.heard_words(transcript)
-        self._hears.offer(transcript)
+        self._words.offer(transcript)
+
+    async def _score(self) -> None:
+        completeness = self._services.completeness if self._hearing.by_words else None
+        await score_words(completeness, self._words, self._hears)
+
+
+def _is_final(words: Transcript) -> bool:
+    return words.final
 
 
 def _is_word(item: Hears | Listened) -> bool:

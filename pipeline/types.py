@@ -82,6 +82,8 @@ class Transcript:
     """Media seconds of the audio it covers."""
     final: bool
     utterance: int
+    ends: float | None = None
+    """Probability that nothing follows, by a language model; None: nobody was asked."""
 
 
 @dataclass(frozen=True, slots=True)

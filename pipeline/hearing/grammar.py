@@ -13,6 +13,8 @@ from pipeline.hearing import words as w
 
 
 class Ending(Enum):
+    SURE = "sure"
+    """A turn of its own, known by heart."""
     COMPLETE = "complete"
     UNSURE = "unsure"
     """It could be all, but seldom is."""
@@ -25,7 +27,7 @@ def ending(text: str) -> Ending:
     if not words:
         return Ending.UNSURE
     if " ".join(words) in w.ALONE:
-        return Ending.COMPLETE
+        return Ending.SURE
     if len(words) == 1 or _open(words) or _hungry(words) or _lacks_verb(words):
         return Ending.INCOMPLETE
     comma = text.rstrip().endswith(",")
@@ -36,7 +38,7 @@ def ending(text: str) -> Ending:
 
 def can_be_all(text: str, language: str) -> bool:
     """The same for any language (a BCP 47 tag): of all but English nothing is known."""
-    return not is_english(language) or ending(text) is Ending.COMPLETE
+    return not is_english(language) or ending(text) in {Ending.SURE, Ending.COMPLETE}
 
 
 def is_english(language: str) -> bool:
@@ -63,6 +65,8 @@ def _superlative(word: str, before: str) -> bool:
 def _open(words: list[str]) -> bool:
     """The last word always takes another."""
     before, last = words[-2:]
+    if words[-3:-1] == ["opposite", "of"]:
+        return False
     if last in w.PREPOSITIONS:
         return not _stranded(words)
     if _superlative(last, before):
@@ -79,6 +83,8 @@ def _open(words: list[str]) -> bool:
 def _stranded(words: list[str]) -> bool:
     """What the preposition governs stands in front: "Where are you from?"."""
     before, last = words[-2:]
+    if before in w.INTRANSITIVE and _object_in_front(words[:-2]):
+        return words[-3] in w.PRONOUNS
     if last not in w.STRANDED or words[0] not in w.WH or len(words) < 4:
         return False
     return before in w.PRONOUNS | {"made"} or (words[0], last) == ("where", "from")

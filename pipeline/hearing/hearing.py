@@ -46,7 +46,10 @@ class Hearing:
     ) -> None:
         self._vad = vad
         self._echo = EchoGate()
-        self._turn = Turn(next_utterance, endpoint or Endpoint())
+        endpoint = endpoint or Endpoint()
+        self.by_words = endpoint.by_words
+        """Words given with the probability that they are all (Transcript.ends) help it."""
+        self._turn = Turn(next_utterance, endpoint)
         self._pcm = silence(WINDOW)
         """The window before, and what came after it."""
         self._end_pts = 0

@@ -96,8 +96,10 @@ class Turn:
         if stopped_s is None or self._again.trying:
             return []
         covered = words is not None and words.end_s >= stopped_s
-        text = words.text if words is not None and covered else None
-        if self._now_s - stopped_s < self._endpoint.wait_s(text):
+        wait_s = self._endpoint.wait_s(None)
+        if words is not None and covered:
+            wait_s = self._endpoint.wait_s(words.text, words.ends)
+        if self._now_s - stopped_s < wait_s:
             return []
         self._open = False
         nothing = words is not None and covered and self._nothing_to_answer(words)

@@ -16,7 +16,9 @@ ALONE = _set(
 ) | {
     *("yes please", "no thanks", "thank you", "please stop", "go on", "never mind", "hi there"),
     *("hello there", "good morning", "good evening", "what happened", "what else", "who knows"),
-    *("why not", "how come", "what now", "say again"),
+    *("why not", "how come", "what now", "say again", "what can you do", "tell me a joke"),
+    *("how are you", "what time is it", "what day is it", "what do you mean", "repeat that"),
+    *("what's the weather like", "sorry"),
 }
 """A turn of their own."""
 
@@ -36,6 +38,8 @@ PREPOSITIONS = _set(
 )
 STRANDED = _set("from for about of like with to")
 """Those that a question can end with."""
+INTRANSITIVE = _set("live work belong come go look listen wait")
+"""Leave "What planet do we live on?" nothing but the thing asked for."""
 ORDINALS = _set("first second third next last main most")
 """With a noun they ask for more: "the largest planet" of what?"""
 NOT_MOST = _set(

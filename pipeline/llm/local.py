@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipeline.clock import now
 from pipeline.errors import ConfigError, ServiceError
+from pipeline.llm.completeness import TOP, ends, prompt
 from pipeline.llm.llama_server import LlamaConfig
 from pipeline.llm.openai import OpenAIModel
 from pipeline.settings import LlmSettings
@@ -30,7 +31,8 @@ STEADY_S = 10.0
 
 
 class LocalLlm:
-    """A TextModel as long as `run` runs; while the child restarts, asking it is a ServiceError."""
+    """A TextModel and a Completeness as long as `run` runs; while the child restarts, asking it
+    is a ServiceError."""
 
     def __init__(
         self, weights: Path, *, slots: int, settings: LlmSettings, warm: Sequence[Message] = ()
@@ -40,7 +42,7 @@ class LocalLlm:
             model=str(weights),
             alias=weights.stem,
             api_key=secrets.token_urlsafe(24),
-            slots=slots,
+            slots=slots + 1,  # the last is for `score`
             context=settings.context_tokens,
             threads=settings.threads or _threads(),
         )
@@ -65,6 +67,16 @@ class LocalLlm:
         async with aclosing(self._model.stream(messages)) as pieces:
             async for piece in pieces:
                 yield piece
+
+    async def score(self, text: str) -> float:
+        """Probability that nothing follows `text`; raises ServiceError."""
+        if self._model is None:
+            raise ServiceError("llm", f"{self.name} is starting again.")
+        return await self._score(self._model, text)
+
+    async def _score(self, model: OpenAIModel, text: str) -> float:
+        slot = self._config.slots - 1
+        return ends(await model.next_tokens(prompt(text), top=TOP, slot=slot))
 
     async def run(self) -> None:
         """Keep a child alive until cancelled. Raises ConfigError if the first cannot start."""
@@ -134,10 +146,12 @@ class LocalLlm:
 
     async def _warm_up(self, model: OpenAIModel) -> None:
         """Have every slot read the common start of all prompts, so that no caller waits for it."""
+        with contextlib.suppress(ServiceError):  # a child that died is noticed by its parent
+            await self._score(model, "")
         if not self._warm:
             return
         async with asyncio.TaskGroup() as tasks:
-            for slot in range(self._config.slots):
+            for slot in range(self._config.slots - 1):
                 tasks.create_task(_first_piece(model, self._warm), name=f"warm LLM slot {slot}")
 
 

@@ -1,5 +1,6 @@
 """A text model behind any OpenAI-compatible API; the only importer of `openai`."""
 
+import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import cast
 
@@ -76,6 +77,28 @@ class OpenAIModel:
         except Exception as error:  # a server may send anything, and the client trips over it
             kind = type(error).__name__
             raise ServiceError("llm", f"{self._name} sent what nobody expects ({kind}).") from error
+
+    async def next_tokens(self, prompt: str, *, top: int, slot: int) -> dict[str, float]:
+        """Probabilities of the `top` likeliest next tokens after a raw prompt, from llama.cpp.
+
+        Its slot `slot` keeps the prompt for the next one like it. Raises ServiceError.
+        """
+        try:
+            answer = await self._client.completions.create(
+                model=self._model,
+                prompt=prompt,
+                max_tokens=1,
+                temperature=0,
+                logprobs=top,
+                extra_body={"cache_prompt": True, "id_slot": slot},
+            )
+            # llama.cpp gives them in the form of the chat API.
+            first = answer.model_dump()["choices"][0]["logprobs"]["content"][0]
+            return {each["token"]: math.exp(each["logprob"]) for each in first["top_logprobs"]}
+        except openai.OpenAIError as error:
+            raise _explained(error, self._name) from error
+        except (LookupError, TypeError) as error:
+            raise ServiceError("llm", f"{self._name} gives no probabilities.") from error
 
     async def close(self) -> None:
         await self._client.close()

@@ -58,6 +58,8 @@ async def test_it_knows_the_capital_of_france_survives_being_killed_and_ends_wit
             ask(llm, "What is the capital of Japan?"),
         )
         assert "Paris" in answers[0] and "Tokyo" in answers[1]
+        paused = await llm.score("What's the tallest building?")
+        assert paused < 0.2 < 0.5 < await llm.score("What's the tallest building in Dubai?")
         first = llm.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)

@@ -11,6 +11,22 @@ def test_the_longer_the_words_are_likely_to_go_on_the_longer_it_waits() -> None:
     assert 0.5 <= unsure < unfinished
 
 
+def test_what_a_language_model_expects_to_go_on_is_not_ended_at_once() -> None:
+    endpoint, text = Endpoint(), "How many people are there?"
+    assert endpoint.wait_s(text) == endpoint.wait_s(text, ends=0.5) == 0
+    assert endpoint.wait_s(text, ends=0.03) >= 0.5
+
+
+def test_a_language_model_must_be_certain_to_end_what_the_rules_hold_open() -> None:
+    endpoint, text = Endpoint(), "What did Einstein win the prize for?"
+    assert endpoint.wait_s(text, ends=0.9) == 0
+    assert endpoint.wait_s(text, ends=0.5) == endpoint.wait_s(text) >= 1
+
+
+def test_a_word_known_by_heart_needs_no_language_model() -> None:
+    assert Endpoint().wait_s("Stop.", ends=0.01) == 0
+
+
 def test_words_not_yet_known_are_not_a_reason_to_end() -> None:
     assert Endpoint().wait_s(None) >= 0.5
 
