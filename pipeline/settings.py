@@ -19,10 +19,10 @@ class HearingSettings(_Group):
         default=None, gt=0, description="silence that ends every turn; unset: the words decide"
     )
     unsure_silence_s: float = Field(
-        default=1.0, gt=0, description="silence that ends a turn whose words may go on"
+        default=1.2, gt=0, description="silence that ends a turn whose words may go on"
     )
     unfinished_silence_s: float = Field(
-        default=1.2, gt=0, description="silence that ends a turn whose words must go on"
+        default=1.3, gt=0, description="silence that ends a turn whose words must go on"
     )
 
 

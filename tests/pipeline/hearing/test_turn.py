@@ -84,7 +84,7 @@ def test_a_new_turn_has_the_next_number_and_late_words_of_the_old_are_ignored() 
 
 
 def test_speech_without_words_is_taken_back() -> None:
-    script = Script().run(0.5, speech=True).run(0.2, speech=False).words("").run(0.9, speech=False)
+    script = Script().run(0.5, speech=True).run(0.2, speech=False).words("").run(1.1, speech=False)
     assert script.story == ["started 1", "stopped 1", "retracted 1"]
 
 
