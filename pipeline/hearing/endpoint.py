@@ -14,7 +14,7 @@ DEFAULT = HearingSettings()
 
 LIKELY = 0.2
 """Probability of an end from which the model lets pass what grammar takes for complete. A small
-model spreads its odds thin: on 116 whole turns and 87 pauses this let 5 % of the pauses pass."""
+model spreads its odds thin: so 88 % of 116 whole turns end at once, and 6 % of 87 pauses."""
 CERTAIN = 0.75
 """And from which it overrules a grammar that does not."""
 
