@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pipeline.hearing.echo import EchoGate
 from pipeline.hearing.speech import WINDOW
 from pipeline.types import Pcm, silence
-from tests.fakes.sounds import RATE_HZ, frames, scene, syllables
+from tests.fakes.sender import joined
+from tests.fakes.sounds import FRAME, RATE_HZ, frames, scene, syllables
 
 ASSISTANT = scene(3.0, (0.2, syllables(1, 1.2)), (1.7, syllables(2, 1.0)))
 
@@ -50,6 +53,20 @@ def test_an_echo_is_known_though_silence_was_sent_before_the_microphone_had_a_cl
 
 def test_bursts_of_80_ms_are_laid_out_as_they_are_heard() -> None:
     told = judged(scene(3.0) + echoed(-20, 0.15), ASSISTANT, burst=4)
+    assert all(told[windows(0.4, 1.5)])
+
+
+def test_an_echo_is_known_across_a_frame_that_was_put_in_late_and_one_that_was_dropped() -> None:
+    sent = list(frames(ASSISTANT))
+    stream = [*sent[:35], replace(sent[35], pcm=sent[35].pcm * 0.3), *sent[35:50], *sent[51:]]
+    gate, told = EchoGate(), []
+    heard = joined(stream)
+    microphone = scene(3.0) + echoed(-20, 0.15, heard)[: len(ASSISTANT)]
+    late_s = [0.0, 0.001, 0.007, 0.003]
+    for i in range(0, len(microphone) - WINDOW + 1, WINDOW):
+        for n in [n for n in range(len(stream)) if i <= n * FRAME < i + WINDOW]:
+            gate.played(stream[n], n * FRAME / RATE_HZ + late_s[n % 4])
+        told.append(gate.heard(microphone[i : i + WINDOW], (i + WINDOW) / RATE_HZ))
     assert all(told[windows(0.4, 1.5)])
 
 
