@@ -16,7 +16,7 @@ from tests.fakes.speaker import Speaker
 
 LLM = "pipeline.llm.llama_server"
 TTS = "pipeline.frontends.voice.worker"
-QUESTION = "How many legs does a spider have?"
+QUESTION = "What is the capital of Germany?"
 
 
 async def back(server: ServerProcess, module: str, killed: int) -> None:
@@ -42,7 +42,7 @@ async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
             while not up.event["up"]:
                 up = await call.wait_for("umigame.service", since_s=up.at_s + 1e-3)
         await asking
-        assert "eight" in (await ask(call, speaker(QUESTION))).said.lower()
+        assert "berlin" in (await ask(call, speaker(QUESTION))).said.lower()
         assert longest_gap_s(call) < 0.5
 
 
@@ -58,7 +58,7 @@ async def test_a_dead_text_to_speech_is_replaced_within_the_call(
         async with asyncio.timeout(30):
             await call.wait_for("response.done")
         got = await ask(call, speaker(QUESTION))
-        assert "eight" in got.said.lower()
+        assert "berlin" in got.said.lower()
         assert np.abs(got.sound).max() > 0.1
         assert longest_gap_s(call) < 0.5
 

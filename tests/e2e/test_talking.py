@@ -43,7 +43,7 @@ async def reply_under_way(call: Caller, question: Speaker) -> float:
     ("question", "expected"),
     [
         ("What is the capital of Italy?", "rome"),
-        ("How many legs does a spider have?", "eight"),
+        ("What is the capital of Germany?", "berlin"),
     ],
 )
 async def test_a_question_is_heard_right_and_answered_aloud(
@@ -67,16 +67,16 @@ async def test_somebody_without_a_microphone_types_and_is_answered_aloud(
 async def test_two_who_talk_at_once_each_get_their_own_answer(
     server: ServerProcess, speaker: Speaker, read_back: ReadBack
 ) -> None:
-    asked = ("What is the capital of Italy?", "How many legs does a spider have?")
+    asked = ("What is the capital of Italy?", "What is the capital of Germany?")
     async with calling(server.url) as one, calling(server.url) as other:
-        italy, spider = await asyncio.gather(
+        italy, germany = await asyncio.gather(
             *(
                 ask(call, speaker(question))
                 for call, question in zip((one, other), asked, strict=True)
             )
         )
-    assert "rome" in read_back(italy.sound) and "spider" not in plain(italy.said)
-    assert "eight" in read_back(spider.sound) and "italy" not in plain(spider.said)
+    assert "rome" in read_back(italy.sound) and "germany" not in plain(italy.said)
+    assert "berlin" in read_back(germany.sound) and "italy" not in plain(germany.said)
 
 
 async def test_who_interrupts_silences_the_reply_and_only_what_was_played_is_kept(
