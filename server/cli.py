@@ -153,17 +153,30 @@ def print_json(url: str, choices: "Sequence[Choice]") -> None:
     typer.echo(json.dumps({"url": url, "choices": [asdict(each) for each in choices]}))
 
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
 def main() -> None:
     """Run the command line. What we raise on purpose becomes a line or two, not a traceback."""
     try:
         command()
-    except* UmigameError as group:
-        sys.exit(report(first_of(group)))
-    except* KeyboardInterrupt:
-        sys.exit(130)
+    except UmigameError as error:
+        status = report(error)
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BaseExceptionGroup as group:
+        ours, others = group.split((UmigameError, KeyboardInterrupt))
+        if ours is None or others is not None:
+            raise
+        first = first_of(ours)
+        status = report(first) if isinstance(first, UmigameError) else INTERRUPTED
+    else:
+        return
+    sys.exit(status)
 
 
-def first_of(group: BaseExceptionGroup[UmigameError]) -> UmigameError:
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """A TaskGroup wraps what its tasks raise, sometimes more than once."""
     error = group.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error

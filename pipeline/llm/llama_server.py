@@ -31,10 +31,17 @@ class LlamaConfig:
 def main() -> None:
     """Serve until stdin ends."""
     config = LlamaConfig(**json.loads(sys.stdin.readline()))
-    server = serve(config)
-    port = int(server.listening_address.rpartition(":")[2])
-    print(json.dumps({"port": port}), flush=True)  # noqa: T201
+    try:
+        server = serve(config)
+    except ImportError as error:
+        return tell(error=str(error))
+    tell(port=int(server.listening_address.rpartition(":")[2]))
     sys.stdin.read()
+
+
+def tell(**what: object) -> None:
+    """The one line that the parent waits for."""
+    print(json.dumps(what), flush=True)  # noqa: T201
 
 
 def serve(config: LlamaConfig) -> Any:

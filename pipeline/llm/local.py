@@ -125,13 +125,20 @@ class LocalLlm:
             async with asyncio.timeout(START_S):
                 child.stdin.write(self._config.line().encode())
                 await child.stdin.drain()
-                return int(json.loads(await child.stdout.readline())["port"])
+                told = json.loads(await child.stdout.readline())
         except (ValueError, OSError, TimeoutError) as error:
             raise ServiceError(
                 "llm",
                 f"The local LLM cannot start with {self._config.model}.",
                 hint="Is the file whole, and is there enough memory? Its own words are above.",
             ) from error
+        if "error" in told:
+            raise ServiceError(
+                "llm",
+                f"llama.cpp cannot be loaded: {told['error']}.",
+                hint="On Debian and Ubuntu: apt install libgomp1.",
+            )
+        return int(told["port"])
 
     def _client(self, port: int) -> OpenAIModel:
         return OpenAIModel(
