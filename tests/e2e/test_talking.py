@@ -9,7 +9,7 @@ import soxr
 
 from pipeline.types import Pcm
 from server.rtc.client import Caller
-from server.rtc.microphone import RATE_HZ
+from server.rtc.microphone import FRAME, RATE_HZ
 from tests.e2e.conftest import ReadBack
 from tests.fakes import sounds
 from tests.fakes.guest import (
@@ -116,14 +116,26 @@ async def test_a_reply_goes_on_over_a_noise_that_is_not_speech(
         assert call.first_sound_after(made.ended_s + 0.7) is not None, "it fell mute"
 
 
+async def hear_reply_with_its_echo(call: Caller, question: Speaker) -> list[str] | None:
+    """What happened in 4 s of a reply; None if the line stumbled, for then it was no plain echo."""
+    said = await call.say(question(LONG))
+    echo = asyncio.create_task(hear_oneself(call, level_db=-20, late_s=0.15))
+    began = await speaking(call, said.ended_s, 4.0)
+    echo.cancel()
+    heard = [frame for frame in call.heard if frame.arrived_s > said.ended_s]
+    whole = all(len(frame.pcm) == FRAME and not frame.concealed for frame in heard)
+    return types(call, began.at_s) if whole else None
+
+
 async def test_a_reply_is_not_stopped_by_its_own_echo(
     server: ServerProcess, speaker: Speaker
 ) -> None:
-    async with calling(server.url) as call:
-        said = await call.say(speaker(LONG))
-        echo = asyncio.create_task(hear_oneself(call, level_db=-20, late_s=0.15))
-        began = await speaking(call, said.ended_s, 4.0)
-        echo.cancel()
-        after = types(call, began.at_s)
-        assert "output_audio_buffer.cleared" not in after
-        assert "input_audio_buffer.speech_started" not in after
+    happened = None
+    for _ in range(5):
+        async with calling(server.url) as call:
+            happened = await hear_reply_with_its_echo(call, speaker)
+        if happened is not None:
+            break
+    assert happened is not None, "this machine cannot hold a line for 4 s"
+    assert "output_audio_buffer.cleared" not in happened
+    assert "input_audio_buffer.speech_started" not in happened

@@ -12,11 +12,13 @@ import soxr
 
 from pipeline.types import Pcm, silence
 from server.rtc.client import Caller, Received, dial
-from server.rtc.microphone import AUDIBLE, RATE_HZ, Said
+from server.rtc.microphone import AUDIBLE, RATE_HZ
 from server.talk import SPOKEN, TRANSCRIPT, answered, transcripts
 from tests.fakes.openai_client import check
 
 HEAR_HZ = 16_000
+SETTLE_S = 0.5
+"""Nobody speaks in the very moment they are connected."""
 LONGEST_S = 60.0
 """Of a call in a test; then something hangs."""
 PATIENCE_S = 25.0
@@ -52,6 +54,7 @@ async def calling(url: str, **session: Any) -> AsyncIterator[Caller]:
 
 async def ask(call: Caller, question: Path) -> Answer:
     """Say it, and wait for the end of the answer."""
+    await asyncio.sleep(SETTLE_S)
     events, frames = len(call.events), len(call.heard)
     said = await call.say(question)
     await _answered(call, said.ended_s)
@@ -118,6 +121,3 @@ async def hear_oneself(call: Caller, level_db: float, late_s: float) -> None:
 async def _answered(call: Caller, since_s: float) -> None:
     async with asyncio.timeout(PATIENCE_S):
         await answered(call, since_s)
-
-
-__all__ = ["HEAR_HZ", "Answer", "Said", "answer", "ask", "calling", "write"]
