@@ -29,10 +29,11 @@ async def back(server: ServerProcess, module: str, killed: int) -> None:
 async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
     server: ServerProcess, speaker: Speaker
 ) -> None:
+    question = speaker(QUESTION)
     async with calling(server.url) as call:
         llm = server.children()[LLM]
         os.kill(llm, signal.SIGSTOP)  # so that it dies in the middle of an answer
-        asking = asyncio.create_task(ask(call, speaker(QUESTION)))
+        asking = asyncio.create_task(ask(call, question))
         async with asyncio.timeout(20):
             await call.wait_for("umigame.oracle")
             os.kill(llm, signal.SIGKILL)
@@ -42,22 +43,23 @@ async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
             while not up.event["up"]:
                 up = await call.wait_for("umigame.service", since_s=up.at_s + 1e-3)
         await asking
-        assert "berlin" in (await ask(call, speaker(QUESTION))).said.lower()
+        assert "berlin" in (await ask(call, question)).said.lower()
         assert longest_gap_s(call) < 0.5
 
 
 async def test_a_dead_text_to_speech_is_replaced_within_the_call(
     server: ServerProcess, speaker: Speaker
 ) -> None:
+    long, question = speaker("Tell me about the history of London."), speaker(QUESTION)
     async with calling(server.url) as call:
-        said = await call.say(speaker("Tell me about the history of London."))
+        said = await call.say(long)
         await speaking(call, said.ended_s, 0.5)
         killed = server.children()[TTS]
         os.kill(killed, signal.SIGKILL)
         await back(server, TTS, killed)
         async with asyncio.timeout(30):
             await call.wait_for("response.done")
-        got = await ask(call, speaker(QUESTION))
+        got = await ask(call, question)
         assert "berlin" in got.said.lower()
         assert np.abs(got.sound).max() > 0.1
         assert longest_gap_s(call) < 0.5

@@ -29,9 +29,10 @@ async def test_a_killed_client_gives_up_its_place_within_five_seconds(
 async def test_a_lost_call_is_resumed_with_all_that_was_said(
     server: ServerProcess, speaker: Speaker
 ) -> None:
+    question = speaker("What is the capital of Italy?")
     async with calling(server.url) as first:
         before = (await first.wait_for("umigame.session")).event
-        await ask(first, speaker("What is the capital of Italy?"))
+        await ask(first, question)
         known = [each.event["item"]["id"] for each in first.events if "item.added" in each.type]
         await first.vanish()
         began_s = time.monotonic()

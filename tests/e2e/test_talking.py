@@ -1,6 +1,7 @@
 """Questions asked aloud of the default set, over real WebRTC."""
 
 import asyncio
+from pathlib import Path
 
 import jiwer
 import numpy as np
@@ -33,9 +34,9 @@ def from_16k(sound: Pcm) -> Pcm:
     return soxr.resample(sound, sounds.RATE_HZ, RATE_HZ).astype(np.float32)
 
 
-async def reply_under_way(call: Caller, question: Speaker) -> float:
+async def reply_under_way(call: Caller, question: Path) -> float:
     """Ask for something long and listen to a second of it; gives when it began."""
-    said = await call.say(question(LONG))
+    said = await call.say(question)
     return (await speaking(call, said.ended_s, 1.0)).at_s
 
 
@@ -49,8 +50,9 @@ async def reply_under_way(call: Caller, question: Speaker) -> float:
 async def test_a_question_is_heard_right_and_answered_aloud(
     server: ServerProcess, speaker: Speaker, read_back: ReadBack, question: str, expected: str
 ) -> None:
+    spoken = speaker(question)
     async with calling(server.url) as call:
-        got = await ask(call, speaker(question))
+        got = await ask(call, spoken)
     assert jiwer.wer(plain(question), plain(got.heard)) <= 0.2
     assert expected in plain(got.said)
     assert expected in read_back(got.sound)
@@ -68,13 +70,9 @@ async def test_two_who_talk_at_once_each_get_their_own_answer(
     server: ServerProcess, speaker: Speaker, read_back: ReadBack
 ) -> None:
     asked = ("What is the capital of Italy?", "What is the capital of Germany?")
+    first, second = (speaker(question) for question in asked)
     async with calling(server.url) as one, calling(server.url) as other:
-        italy, germany = await asyncio.gather(
-            *(
-                ask(call, speaker(question))
-                for call, question in zip((one, other), asked, strict=True)
-            )
-        )
+        italy, germany = await asyncio.gather(ask(one, first), ask(other, second))
     assert "rome" in read_back(italy.sound) and "germany" not in plain(italy.said)
     assert "berlin" in read_back(germany.sound) and "italy" not in plain(germany.said)
 
@@ -82,10 +80,11 @@ async def test_two_who_talk_at_once_each_get_their_own_answer(
 async def test_who_interrupts_silences_the_reply_and_only_what_was_played_is_kept(
     server: ServerProcess, speaker: Speaker, read_back: ReadBack
 ) -> None:
+    long, interruption = speaker(LONG), speaker("Stop. How many legs does a spider have?")
     async with calling(server.url) as call:
-        began_s = await reply_under_way(call, speaker)
+        began_s = await reply_under_way(call, long)
         frames = sum(frame.arrived_s < began_s for frame in call.heard)
-        interrupted = await call.say(speaker("Stop. How many legs does a spider have?"))
+        interrupted = await call.say(interruption)
         async with asyncio.timeout(10):
             cut = await call.wait_for("conversation.item.truncated", since_s=began_s)
             await call.wait_for("output_audio_buffer.cleared", since_s=began_s)
@@ -108,17 +107,18 @@ async def test_who_interrupts_silences_the_reply_and_only_what_was_played_is_kep
 async def test_a_reply_goes_on_over_a_noise_that_is_not_speech(
     server: ServerProcess, speaker: Speaker, noise: Pcm
 ) -> None:
+    long = speaker(LONG)
     async with calling(server.url) as call:
-        began_s = await reply_under_way(call, speaker)
+        began_s = await reply_under_way(call, long)
         made = await call.say(from_16k(noise))
         await asyncio.sleep(1.5)
         assert "output_audio_buffer.cleared" not in types(call, began_s)
         assert call.first_sound_after(made.ended_s + 0.7) is not None, "it fell mute"
 
 
-async def hear_reply_with_its_echo(call: Caller, question: Speaker) -> list[str] | None:
+async def hear_reply_with_its_echo(call: Caller, question: Path) -> list[str] | None:
     """What happened in 4 s of a reply; None if the line stumbled, for then it was no plain echo."""
-    said = await call.say(question(LONG))
+    said = await call.say(question)
     echo = asyncio.create_task(hear_oneself(call, level_db=-20, late_s=0.15))
     began = await speaking(call, said.ended_s, 4.0)
     echo.cancel()
@@ -130,10 +130,10 @@ async def hear_reply_with_its_echo(call: Caller, question: Speaker) -> list[str]
 async def test_a_reply_is_not_stopped_by_its_own_echo(
     server: ServerProcess, speaker: Speaker
 ) -> None:
-    happened = None
+    happened, long = None, speaker(LONG)
     for _ in range(5):
         async with calling(server.url) as call:
-            happened = await hear_reply_with_its_echo(call, speaker)
+            happened = await hear_reply_with_its_echo(call, long)
         if happened is not None:
             break
     assert happened is not None, "this machine cannot hold a line for 4 s"
