@@ -17,6 +17,8 @@ from tests.fakes.speaker import Speaker
 LLM = "pipeline.llm.llama_server"
 TTS = "pipeline.frontends.voice.worker"
 QUESTION = "What is the capital of Germany?"
+GAP_S = 1.0
+"""A busy machine holds packets up for less; a voice that stopped is gone for longer."""
 
 
 async def back(server: ServerProcess, module: str, killed: int) -> None:
@@ -44,7 +46,7 @@ async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
                 up = await call.wait_for("umigame.service", since_s=up.at_s + 1e-3)
         await asking
         assert "berlin" in (await ask(call, question)).said.lower()
-        assert longest_gap_s(call) < 0.5
+        assert longest_gap_s(call) < GAP_S
 
 
 async def test_a_dead_text_to_speech_is_replaced_within_the_call(
@@ -62,7 +64,7 @@ async def test_a_dead_text_to_speech_is_replaced_within_the_call(
         got = await ask(call, question)
         assert "berlin" in got.said.lower()
         assert np.abs(got.sound).max() > 0.1
-        assert longest_gap_s(call) < 0.5
+        assert longest_gap_s(call) < GAP_S
 
 
 @pytest.mark.parametrize("kill", [os.kill, os.killpg], ids=["server alone", "process group"])
