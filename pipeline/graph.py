@@ -134,16 +134,18 @@ class Graph:
         self._words.close()
 
     async def _attempt_stt(self) -> None:
-        outlet = Into(self._transcribed)
-        await self._services.stt.transcribe(self._conversation.config, self._listened, outlet)
-
-    def _transcribed(self, transcript: Transcript) -> None:
-        self._conversation.heard_words(transcript)
-        self._words.offer(transcript)
+        config = self._conversation.config
+        await self._services.stt.transcribe(config, self._listened, self._words)
 
     async def _score(self) -> None:
+        # Before the conversation hears of the words and asks for an answer: the model that
+        # tells whether they are all would have to do both at once.
         completeness = self._services.completeness if self._hearing.by_words else None
-        await score_words(completeness, self._words, self._hears)
+        await score_words(completeness, self._words, Into(self._understood))
+
+    def _understood(self, words: Transcript) -> None:
+        self._conversation.heard_words(words)
+        self._hears.offer(words)
 
 
 def _is_final(words: Transcript) -> bool:
