@@ -45,6 +45,7 @@ class Calls:
         self._new_peer, self._talk = new_peer, talk
         self._new_conversation, self._new_line = new_conversation, new_line
         self._calls: dict[str, Call] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
         self._peers: dict[str, Peer] = {}
         self._tokens: dict[str, str] = {}
         self._down: dict[str, ServiceState] = {}
@@ -79,7 +80,7 @@ class Calls:
         life = Life(self._limits)
         call = Call(conversation, line, self._talk, self._admission, self._ring, life)
         self._calls[call_id], self._peers[call_id] = call, peer
-        self._tasks.create_task(self._run(call, peer), name=call_id)
+        self._running[call_id] = self._tasks.create_task(self._run(call, peer), name=call_id)
         return Opened(call_id, answer)
 
     async def trickle(self, call_id: str, fragment: str) -> None:
@@ -89,8 +90,9 @@ class Calls:
         await self._peers[call_id].add_candidates(fragment)
 
     async def hang_up(self, call_id: str) -> None:
-        """Raises UnknownCall."""
+        """Returns once the call's place is free for another. Raises UnknownCall."""
         self._find(call_id).life.hang_up()
+        await asyncio.wait([self._running[call_id]])
 
     def tell(self, state: ServiceState) -> None:
         """A back-end that all calls share went or came back; who calls meanwhile is told too."""
@@ -135,6 +137,7 @@ class Calls:
     def _leave(self, call_id: str) -> None:
         self._admission.leave(call_id, now())
         self._calls.pop(call_id, None)
+        self._running.pop(call_id, None)
         self._peers.pop(call_id, None)
         self._forget_token(call_id)
         self._ring()

@@ -61,7 +61,7 @@ class Calls(Protocol):
         """Add a browser's candidates. Raises UnknownCall, InputError, IceRestartUnsupported."""
 
     async def hang_up(self, call_id: str) -> None:
-        """Raises UnknownCall."""
+        """End the call; its place is free afterwards. Raises UnknownCall."""
 
 
 class Signalling:

@@ -107,6 +107,14 @@ async def test_one_too_many_is_told_their_place_and_talks_when_the_other_hangs_u
         assert [event["position"] for event in second.told("umigame.queue")] == [1, 0]
 
 
+async def test_a_place_is_free_as_soon_as_the_hang_up_is_answered() -> None:
+    async with exchange(queue=0) as phone:
+        for _ in range(5):
+            caller = await phone.dial()
+            assert phone.talking == [caller.name]
+            await phone.calls.hang_up(caller.name)
+
+
 async def test_who_finds_the_engine_at_its_limit_waits_though_a_line_is_free() -> None:
     async with exchange(lines=2) as phone:
         first = await phone.dial()
