@@ -5,6 +5,7 @@ All are frozen; arrays in them are read-only by agreement. The unit stands in th
 media seconds count samples since the peer's audio began.
 """
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -149,7 +150,7 @@ class StepOutput:
     pcm: Pcm
     """frame_samples samples."""
     words: tuple[Word, ...] = ()
-    """Words that start in this frame."""
+    """Words that start in this frame, or were only now known to be whole."""
     speaking: bool = False
     """True from the first to the last frame of a reply."""
     yielded: bool = False
@@ -164,6 +165,21 @@ class Slot:
 
     index: int
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """When an engine steps: at `at_s` and every `every_s` before and after.
+
+    Seconds of CLOCK_MONOTONIC: the time of event loops, and the same in all processes of a machine.
+    """
+
+    at_s: float
+    every_s: float
+
+    def next(self, now: float) -> float:
+        """The first tick that is not before `now`."""
+        return self.at_s + math.ceil((now - self.at_s) / self.every_s) * self.every_s
 
 
 class Mode(StrEnum):
@@ -184,6 +200,18 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model's tokens are drawn; None: as the front-end is set. Others ignore it."""
+
+    temperature: float | None = None
+    """Of speech; 0: always the likeliest."""
+    text_temperature: float | None = None
+    top_k: int | None = None
+    """Of speech: how many of the likeliest may be drawn."""
+    text_top_k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SessionConfig:
     """What one conversation may choose."""
 
@@ -193,6 +221,7 @@ class SessionConfig:
     stt: str = "local"
     llm: str = "local"
     seed: int | None = None
+    sampling: Sampling = Sampling()
 
 
 @dataclass(frozen=True, slots=True)

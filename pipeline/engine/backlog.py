@@ -8,20 +8,17 @@ dropped frame rides on the next.
 
 from collections import deque
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
-from pipeline.types import OracleUpdate, StepInput
+from pipeline.engine.carry import carried
+from pipeline.types import StepInput
 
 STANDING_S = 0.5
 """A backlog this old is not a burst."""
 
 QUIET_RMS = 0.003
 """About −50 dBFS: below it a frame holds no speech."""
-
-MOST_EVENTS = 64
-"""Speech events and commands a frame can carry: minutes of talk, should steps never come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +28,11 @@ class _Waiting:
 
 
 class Backlog:
-    """Oldest frame first."""
+    """Oldest frame first. More than `calm` frames are a burst, or the beginning of trouble."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, calm: int = 2) -> None:
         assert most >= 2
-        self._most = most
+        self._most, self._calm = most, calm
         self._frames: deque[_Waiting] = deque()
         self._behind_since_s: float | None = None
         self.shed = 0
@@ -51,7 +48,7 @@ class Backlog:
 
     def push(self, frame: StepInput, now: float) -> None:
         self._frames.append(_Waiting(frame, now))
-        if len(self._frames) > 2 and self._behind_since_s is None:
+        if len(self._frames) > self._calm and self._behind_since_s is None:
             self._behind_since_s = now
         if self._stands(now):
             self._shed_quiet()
@@ -60,7 +57,7 @@ class Backlog:
 
     def pop(self) -> StepInput:
         frame = self._frames.popleft().frame
-        if len(self._frames) <= 1:
+        if len(self._frames) < self._calm:
             self._behind_since_s = None
         return frame
 
@@ -77,27 +74,10 @@ class Backlog:
 
     def _shed(self, at: int) -> None:
         heir = self._frames[at + 1]
-        self._frames[at + 1] = replace(heir, frame=_carry(self._frames[at].frame, heir.frame))
+        self._frames[at + 1] = replace(heir, frame=carried(self._frames[at].frame, heir.frame))
         del self._frames[at]
         self.shed += 1
 
 
 def _rms(frame: StepInput) -> float:
     return float(np.sqrt(np.mean(np.square(frame.pcm)))) if len(frame.pcm) else 0.0
-
-
-def _carry(shed: StepInput, heir: StepInput) -> StepInput:
-    """`heir` with what rode on `shed`, in the order it came."""
-    return replace(
-        heir,
-        speech=(*shed.speech, *heir.speech)[-MOST_EVENTS:],
-        commands=(*shed.commands, *heir.commands)[-MOST_EVENTS:],
-        oracle=_joined((*shed.oracle, *heir.oracle)),
-    )
-
-
-def _joined(updates: tuple[OracleUpdate, ...]) -> tuple[OracleUpdate, ...]:
-    """The newest epoch's text in one piece: however much is shed, one update is carried."""
-    newest = max((update.epoch for update in updates), default=0)
-    pieces = [update for update in updates if update.epoch == newest]
-    return (reduce(OracleUpdate.joined, pieces),) if pieces else ()

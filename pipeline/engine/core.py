@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from pipeline.engine.face import EngineLoad
 from pipeline.engine.frontend import FrontEnd
+from pipeline.engine.histogram import Histogram
 from pipeline.engine.scheduler import Scheduler
 from pipeline.engine.slots import SlotTable
-from pipeline.types import SessionConfig, Slot, StepInput, StepOutput
+from pipeline.types import SessionConfig, Slot, StepInput, StepOutput, Ticks
 
 MEASURED_STEPS = 500
 """The p95 is taken over these: ten seconds of one slot at 20 ms."""
@@ -26,12 +27,19 @@ BATCHING = 0.1
 
 
 class EngineCore:
-    def __init__(self, front_end: FrontEnd) -> None:
+    """Steps on `ticks`, if there are any (scheduler.py). `generation` is that of slots before
+    they are first taken: an engine that replaces another begins above the other's."""
+
+    def __init__(
+        self, front_end: FrontEnd, ticks: Ticks | None = None, generation: int = 0
+    ) -> None:
         self.info = front_end.info
+        self.ticks = ticks
         self._front_end = front_end
-        self._slots = SlotTable(self.info.slots)
-        self._scheduler = Scheduler(self.info.frame_s, BATCHING * self.info.frame_s)
+        self._slots = SlotTable(self.info.slots, generation)
+        self._scheduler = Scheduler(self.info.frame_s, BATCHING * self.info.frame_s, ticks)
         self._steps_s: deque[float] = deque(maxlen=MEASURED_STEPS)
+        self._steps, self._latencies, self._late = Histogram(), Histogram(), 0
         self._made: dict[int, int] = {}
         """Samples of output so far, by slot."""
 
@@ -67,15 +75,27 @@ class EngineCore:
         return {self._slots.at(index): frame for index, frame in taken.items()}
 
     def load(self) -> EngineLoad:
-        steps_s = sorted(self._steps_s)
-        p95_s = steps_s[int(0.95 * len(steps_s))] if steps_s else 0.0
-        live = self._slots.live
-        fits = live < self.info.slots and p95_s <= HEADROOM * self.info.frame_s
-        return EngineLoad(live, p95_s, self._scheduler.shed, fits)
+        live, p95_s = self._slots.live, self._p95_s()
+        return EngineLoad(
+            live=live,
+            step_p95_s=p95_s,
+            shed=self._scheduler.shed,
+            fits=live < self.info.slots and p95_s <= HEADROOM * self.info.frame_s,
+            steps=self._steps.times,
+            latencies=self._latencies.times,
+            late=self._late,
+            standing=self._scheduler.standing,
+        )
 
-    def took(self, step_s: float) -> None:
-        """The shell measured a step."""
+    def took(self, step_s: float, now: float) -> None:
+        """The shell measured a step, which has just ended."""
         self._steps_s.append(step_s)
+        self._steps.add(step_s)
+        self._scheduler.stepped(now)
+        self._scheduler.step_s = self._p95_s()
+        for came_s in self._scheduler.taken_s:
+            self._latencies.add(now - came_s)
+            self._late += now - came_s > self.info.frame_s
 
     def open(self, slot: Slot, config: SessionConfig) -> None:
         self._front_end.open(slot.index, config)
@@ -90,6 +110,10 @@ class EngineCore:
 
     def shutdown(self) -> None:
         self._front_end.shutdown()
+
+    def _p95_s(self) -> float:
+        steps_s = sorted(self._steps_s)
+        return steps_s[int(0.95 * len(steps_s))] if steps_s else 0.0
 
     def _placed(self, index: int, output: StepOutput) -> StepOutput:
         start = self._made[index]

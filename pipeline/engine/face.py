@@ -9,7 +9,8 @@ from typing import Protocol
 
 from pipeline.channel import Channel
 from pipeline.engine.frontend import FrontEndInfo
-from pipeline.types import SessionConfig, Slot, StepInput, StepOutput
+from pipeline.engine.histogram import NO_TIMES, Times
+from pipeline.types import SessionConfig, Slot, StepInput, StepOutput, Ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,16 @@ class EngineLoad:
     """Frames dropped so far to keep up with real time."""
     fits: bool
     """One more conversation fits: a slot is free and steps leave room in the frame."""
+    steps: Times = NO_TIMES
+    """Of each step so far."""
+    latencies: Times = NO_TIMES
+    """From a frame's coming in to its output, of each frame so far."""
+    late: int = 0
+    """Frames whose output took longer than a frame lasts."""
+    standing: int = 0
+    """Frames that wait behind another of their slot at the moment."""
+    restarts: int = 0
+    """How often it died and was started anew."""
 
 
 class Engine(Protocol):
@@ -33,8 +44,15 @@ class Engine(Protocol):
     def info(self) -> FrontEndInfo: ...
 
     @property
+    def ticks(self) -> Ticks | None:
+        """When it steps; None: whenever frames come."""
+
+    @property
     def failed(self) -> "asyncio.Future[None]":
-        """Gets an EngineError as its exception if the front-end dies."""
+        """Gets an EngineError as its exception if the front-end dies.
+
+        An engine that comes back by itself has another one then.
+        """
 
     def load(self) -> EngineLoad: ...
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipeline.types import SessionConfig, StepInput, StepOutput
+from pipeline.types import Mode, SessionConfig, StepInput, StepOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,10 @@ class FrontEndInfo:
     """How many conversations it can hold."""
     speaks_alone: bool
     """True if it can answer without an oracle (s2s)."""
+    modes: tuple[Mode, ...] = tuple(Mode)
+    """What it can do at all; the first is for calls that ask for none."""
+    about: str = ""
+    """What an operator should know of it, in a few words."""
 
     @property
     def frame_s(self) -> float:

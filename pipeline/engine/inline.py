@@ -8,20 +8,24 @@ from pipeline.engine.core import EngineCore
 from pipeline.engine.face import EngineLoad
 from pipeline.engine.frontend import FrontEnd, FrontEndInfo
 from pipeline.engine.outputs import Outputs
-from pipeline.types import SessionConfig, Slot, StepInput, StepOutput
+from pipeline.types import SessionConfig, Slot, StepInput, StepOutput, Ticks
 
 
 class InlineEngine:
     """Steps take no time on the loop's clock. Not for live calls: a step blocks the loop."""
 
-    def __init__(self, front_end: FrontEnd) -> None:
-        self._core = EngineCore(front_end)
+    def __init__(self, front_end: FrontEnd, ticks: Ticks | None = None) -> None:
+        self._core = EngineCore(front_end, ticks)
         self._outputs = Outputs()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def info(self) -> FrontEndInfo:
         return self._core.info
+
+    @property
+    def ticks(self) -> Ticks | None:
+        return self._core.ticks
 
     @property
     def failed(self) -> "asyncio.Future[None]":

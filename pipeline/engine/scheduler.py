@@ -1,31 +1,51 @@
-"""When the engine steps, and with which frames: a timed core."""
+"""When the engine steps, and with which frames: a timed core.
+
+Without ticks a step begins as soon as every live slot has a frame, or the oldest has waited
+long enough: right where a step costs little. Where one step is dear, however few are in it,
+there is one a frame: on the tick, or as soon as all are in. Framers cut to the tick
+(pipeline/audio/align.py), so that nobody waits a phase for it.
+
+A slot that missed its tick would be a frame behind for good. It is stepped once more, alone with
+others that did, if that ends before the next tick; else the backlog sheds its next silence.
+"""
 
 import math
 
 from pipeline.engine.backlog import Backlog
-from pipeline.types import StepInput
+from pipeline.types import StepInput, Ticks
 
 MOST_BACKLOG_S = 0.4
 """Audio that may wait in one slot; more is dropped, silence first."""
 
 
 class Scheduler:
-    """Takes one frame a slot, as soon as every live slot has one, or the oldest has waited.
+    """Takes one frame a slot; a slot with none is left out of that step. `now` never falls."""
 
-    A slot with no frame is left out of that step. `now` never falls.
-    """
-
-    def __init__(self, frame_s: float, max_wait_s: float) -> None:
+    def __init__(self, frame_s: float, max_wait_s: float, ticks: Ticks | None = None) -> None:
         self._most = max(2, math.floor(MOST_BACKLOG_S / frame_s))
-        self._max_wait_s = max_wait_s
+        self._max_wait_s, self._ticks = max_wait_s, ticks
         self._backlogs: dict[int, Backlog] = {}
         self._since_s: dict[int, float] = {}
+        self._begun: set[int] = set()
+        """Slots that have had a frame."""
+        self._missed: set[int] = set()
+        """Those of them that are behind."""
         self._shed_by_closed = 0
+        self._free_s = -math.inf
+        self.step_s = 0.0
+        """How long a step takes, as far as is known; set by the shell."""
+        self.taken_s: tuple[float, ...] = ()
+        """When the frames that were taken last had come."""
 
     @property
     def shed(self) -> int:
         """Frames dropped so far, all slots together."""
         return self._shed_by_closed + sum(backlog.shed for backlog in self._backlogs.values())
+
+    @property
+    def standing(self) -> int:
+        """Frames that wait behind another of their slot."""
+        return sum(max(0, len(backlog) - 1) for backlog in self._backlogs.values())
 
     def shed_of(self, index: int) -> int:
         """Frames dropped so far in slot `index`."""
@@ -36,36 +56,73 @@ class Scheduler:
         return len(self._backlogs[index])
 
     def open(self, index: int) -> None:
-        self._backlogs[index] = Backlog(self._most)
+        self._backlogs[index] = Backlog(self._most, calm=1 if self._ticks else 2)
 
     def close(self, index: int) -> None:
         self._shed_by_closed += self._backlogs.pop(index).shed
         self._since_s.pop(index, None)
+        self._begun.discard(index)
+        self._missed.discard(index)
 
     def submit(self, index: int, frame: StepInput, now: float) -> bool:
         """True if it brings the deadline nearer."""
         before = len(self._since_s)
         self._backlogs[index].push(frame, now)
+        self._begun.add(index)
         self._note(index)
         after = len(self._since_s)
-        return after > before and (before == 0 or after == len(self._backlogs))
+        first_or_last = before == 0 or after == len(self._backlogs)
+        return after > before and (first_or_last or index in self._missed)
 
     def deadline(self) -> float | None:
         """When `take` has something to give; None: when another frame has come."""
         if not self._since_s:
             return None
-        all_in = len(self._since_s) == len(self._backlogs)
-        return min(self._since_s.values()) + (0.0 if all_in else self._max_wait_s)
+        if self._all_in:
+            return min(self._since_s.values())
+        if self._ticks is None:
+            return min(self._since_s.values()) + self._max_wait_s
+        return min(self._due_s(index, self._ticks) for index in self._since_s)
 
     def take(self, now: float) -> dict[int, StepInput]:
         """The next step's frame for each slot that has one; empty if it is not yet time."""
         due_s = self.deadline()
         if due_s is None or now < due_s:
             return {}
-        taken = {index: self._backlogs[index].pop() for index in self._since_s}
+        chosen = self._chosen(now)
+        self.taken_s = tuple(self._since_s[index] for index in chosen)
+        taken = {index: self._backlogs[index].pop() for index in chosen}
         for index in taken:
             self._note(index)
+        self._missed = (self._missed - chosen) | (chosen & self._since_s.keys())
         return taken
+
+    def stepped(self, now: float) -> None:
+        """The step is over, and the engine free for another."""
+        self._free_s = now
+
+    @property
+    def _all_in(self) -> bool:
+        return len(self._since_s) == len(self._backlogs)
+
+    def _due_s(self, index: int, ticks: Ticks) -> float:
+        since_s = self._since_s[index]
+        if index not in self._missed:
+            return ticks.next(since_s)
+        earliest_s = max(since_s, self._free_s)
+        tick_s = ticks.next(earliest_s)
+        return earliest_s if tick_s - earliest_s >= self.step_s else tick_s
+
+    def _chosen(self, now: float) -> set[int]:
+        """All that are in; between two ticks, only those that missed the last."""
+        ready = set(self._since_s)
+        if self._ticks is None or self._all_in:
+            return ready
+        regular = ready - self._missed
+        if not any(self._ticks.next(self._since_s[index]) <= now for index in regular):
+            return ready & self._missed
+        self._missed = self._begun - ready
+        return ready
 
     def _note(self, index: int) -> None:
         """Since when a slot's oldest frame has waited."""

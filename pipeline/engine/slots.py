@@ -7,9 +7,9 @@ from pipeline.types import Slot
 class SlotTable:
     """A slot's generation rises each time it is taken, so that a stale holder changes nothing."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, generation: int = 0) -> None:
         self.size = size
-        self._generations = [0] * size
+        self._generations = [generation] * size
         self._live: dict[int, Slot] = {}
 
     @property

@@ -31,8 +31,8 @@ async def test_frames_come_back_in_order_and_the_front_end_knows_one_thread() ->
             await engine.close(slot)
         assert front_end.open_slots == set()
     assert front_end.is_shut_down
-    assert front_end.threads == {"engine echo"}
-    assert "engine echo" not in {thread.name for thread in threading.enumerate()}
+    assert front_end.threads == {"engine"}
+    assert "engine" not in {thread.name for thread in threading.enumerate()}
 
 
 async def test_a_front_end_that_raises_ends_every_session_with_the_cause() -> None:

@@ -6,10 +6,10 @@ def test_one_more_conversation_fits_only_while_steps_leave_room_in_the_frame() -
     core = EngineCore(Echo(slots=4))
     caller = core.admit()
     for _ in range(100):
-        core.took(0.015)
+        core.took(0.015, 0.0)
     assert core.load().fits
     for _ in range(100):
-        core.took(0.019)
+        core.took(0.019, 0.0)
     assert not core.load().fits
     core.dismiss(caller)
     assert core.load().fits
