@@ -37,6 +37,53 @@ class VoiceSettings(_Group):
     )
 
 
+class MoshiSettings(_Group):
+    """[moshi]: the GPU front-end, a Moshi or KAME checkpoint."""
+
+    hf_repo: str = Field(
+        default="kyutai/moshiko-pytorch-bf16",
+        description="Hub repository of the checkpoint; empty: local files only",
+    )
+    revision: str = Field(default="", description="its branch, tag or commit; empty: the newest")
+    config_path: str = Field(default="", description="local config.json, instead of the Hub's")
+    moshi_weight: str = Field(default="", description="local weights of the model (.safetensors)")
+    mimi_weight: str = Field(default="", description="local weights of the codec (.safetensors)")
+    tokenizer: str = Field(default="", description="local SentencePiece model")
+    lora_weight: str = Field(default="", description="local LoRA weights (.safetensors)")
+    fuse_lora: bool = Field(default=True, description="add LoRA into the weights: faster")
+    random_weights: bool = Field(
+        default=False, description="Moshi's 7B with random weights and no files: to measure with"
+    )
+    device: str = Field(default="cuda", description="cuda, cuda:1, … or cpu")
+    dtype: Literal["bf16", "fp16", "fp32"] = Field(
+        default="bf16", description="of the weights; Mimi always runs in fp32"
+    )
+    kv: Literal["full", "fp8"] = Field(
+        default="full", description="what the cache of a conversation is kept in; full: dtype"
+    )
+    max_slots: int = Field(
+        default=128, ge=1, description="most conversations at once; fewer if memory holds fewer"
+    )
+    cfg_coef: float | None = Field(
+        default=None, description="classifier-free guidance; unset: the checkpoint's, else 1 (none)"
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, description="of speech; 0: greedy; unset: the checkpoint's, else 0.8"
+    )
+    text_temperature: float | None = Field(
+        default=None, ge=0, description="of the text; 0: greedy; unset: the checkpoint's, else 0.7"
+    )
+    top_k: int | None = Field(
+        default=None, ge=1, le=250, description="of speech; unset: the checkpoint's, else 250"
+    )
+    text_top_k: int | None = Field(
+        default=None, ge=1, le=250, description="of the text; unset: the checkpoint's, else 25"
+    )
+    seed: int | None = Field(
+        default=None, description="of calls that bring none: first of a series; unset: random"
+    )
+
+
 class OracleSettings(_Group):
     """[oracle]: when the LLM is asked, and with how much history."""
 
@@ -84,5 +131,6 @@ class LlmSettings(_Group):
 class PipelineSettings(_Group):
     hearing: HearingSettings = HearingSettings()
     voice: VoiceSettings = VoiceSettings()
+    moshi: MoshiSettings = MoshiSettings()
     oracle: OracleSettings = OracleSettings()
     llm: LlmSettings = LlmSettings()
