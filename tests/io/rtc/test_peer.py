@@ -24,6 +24,8 @@ from tests.io.rtc.conftest import LOOPBACK, Connect
 
 RATE_HZ = 24_000
 PITCH_HZ = 440
+SMALLEST_MTU = 1280 - 40 - 8
+"""What IPv6 carries everywhere (RFC 8200 section 5), less its header and UDP's."""
 MDNS = "5a1b2c3d-0000-4000-8000-123456789abc.local"
 
 
@@ -96,6 +98,22 @@ async def test_text_passes_both_ways_even_if_sent_before_the_channel_opened(
     async with asyncio.timeout(3):
         assert await server.commands.receive() == "hello"
         assert [await browser.commands.receive() for _ in range(2)] == ["first", long]
+
+
+async def test_long_events_pass_a_path_that_carries_no_more_than_the_smallest_mtu(
+    connect: Connect, relay: Relay
+) -> None:
+    too_long: list[int] = []
+    relay.drop = lambda datagram: (
+        len(datagram) > SMALLEST_MTU and not too_long.append(len(datagram))
+    )
+    browser, server = await connect(offer=without_candidates, answer=relay.lead_through)
+    long = "x" * 64_000
+    async with asyncio.timeout(3):
+        for sender, receiver in ((browser, server), (server, browser)):
+            sender.send_event(long)
+            assert await receiver.commands.receive() == long
+    assert too_long == []
 
 
 async def test_round_trip_time_and_path_are_known_from_the_start(
