@@ -3,9 +3,11 @@
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from pipeline.engine.frontend import FrontEndInfo
-from pipeline.types import SessionConfig, StepInput, StepOutput
+from pipeline.errors import ConfigError
+from pipeline.types import SessionConfig, StepInput, StepOutput, Word
 
 
 class Echo:
@@ -50,3 +52,34 @@ class Echo:
 
     def _called(self) -> None:
         self.threads.add(threading.current_thread().name)
+
+
+class Moody(Echo):
+    """For a process of its own: says what it hears, and does what the first sample asks for."""
+
+    RAISES, HANGS = 0.75, 0.5
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        if not settings.get("checkpoint", True):
+            raise ConfigError("There is no checkpoint.", hint="Name one.")
+        if settings.get("broken"):
+            raise RuntimeError("no kernel image is available")
+        super().__init__(settings.get("slots", 2), settings.get("step_s", 0.0))
+        samples = settings.get("frame_samples", 1_920)
+        self.info = FrontEndInfo("moody", 24_000, samples, self.info.slots, speaks_alone=True)
+
+    def step(self, inputs: Mapping[int, StepInput]) -> Mapping[int, StepOutput]:
+        asked = {float(frame.pcm[0]) for frame in inputs.values()}
+        if self.RAISES in asked:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        if self.HANGS in asked:
+            time.sleep(600)
+        made = super().step(inputs)
+        return {
+            index: StepOutput(output.pcm, _repeated(inputs[index]), speaking=True)
+            for index, output in made.items()
+        }
+
+
+def _repeated(frame: StepInput) -> tuple[Word, ...]:
+    return tuple(Word(update.text, update.epoch, 0) for update in frame.oracle)

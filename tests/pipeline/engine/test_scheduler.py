@@ -4,9 +4,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.engine.scheduler import MOST_BACKLOG_S, Scheduler
-from pipeline.types import Command, OracleUpdate, Pcm, SpeechEvent, SpeechKind, StepInput, silence
+from pipeline.types import (
+    Command,
+    OracleUpdate,
+    Pcm,
+    SpeechEvent,
+    SpeechKind,
+    StepInput,
+    Ticks,
+    silence,
+)
 
 FRAME_S = 0.08
+TICKS = Ticks(0.0, FRAME_S)
 MOST = int(MOST_BACKLOG_S / FRAME_S)
 LOUD: Pcm = np.full(16, 0.1, dtype=np.float32)
 QUIET: Pcm = silence(16)
@@ -152,3 +162,55 @@ def test_a_frame_tells_whether_the_engine_has_to_look_again() -> None:
     assert nearer == [True, False, False, True], "the first one, and the last of all slots"
     assert set(scheduler.take(0.0)) == {0, 1, 2}
     assert scheduler.deadline() == 0.002, "slot 1 has another"
+
+
+def test_on_ticks_all_that_are_in_step_and_who_comes_late_goes_with_the_next() -> None:
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    for slot in range(3):
+        scheduler.open(slot)
+        scheduler.submit(slot, frame(0), 0.01)
+    assert set(scheduler.take(0.01)) == {0, 1, 2}, "all are in: nobody has to wait for the tick"
+    scheduler.stepped(0.05)
+    scheduler.step_s = 0.06
+    scheduler.submit(0, frame(1), 0.14)
+    scheduler.submit(1, frame(1), 0.15)
+    assert scheduler.deadline() == pytest.approx(0.16)
+    assert set(scheduler.take(0.16)) == {0, 1}
+    scheduler.submit(2, frame(1), 0.163)
+    scheduler.stepped(0.22)
+    assert scheduler.deadline() == pytest.approx(0.24), "another step would hold up the others"
+    scheduler.submit(0, frame(2), 0.23)
+    assert set(scheduler.take(0.24)) == {0, 2}
+
+
+def test_who_missed_the_tick_is_stepped_alone_if_that_ends_before_the_next() -> None:
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    scheduler.step_s = 0.02
+    for slot in range(3):
+        scheduler.open(slot)
+        scheduler.submit(slot, frame(0), 0.07)
+    scheduler.take(0.07)
+    scheduler.submit(0, frame(1), 0.15)
+    scheduler.take(0.16)
+    scheduler.submit(1, frame(1), 0.17)
+    scheduler.stepped(0.18)
+    scheduler.submit(0, frame(2), 0.181)
+    assert set(scheduler.take(0.181)) == {1}, "slot 0 is early for its own tick"
+    scheduler.stepped(0.2)
+    assert scheduler.deadline() == pytest.approx(0.24)
+
+
+def test_a_slot_that_stays_a_frame_behind_gives_up_its_next_silence() -> None:
+    """No step can be spared for it: what it waits for is a pause."""
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    scheduler.step_s = 0.07
+    scheduler.open(0)
+    scheduler.open(1)  # never has a frame: the tick has to come
+    for number in range(40):
+        if number != 10:
+            scheduler.take(number * FRAME_S)
+            scheduler.stepped(number * FRAME_S + 0.07)
+        pcm = QUIET if number > 20 else LOUD
+        scheduler.submit(0, frame(number, pcm), number * FRAME_S + 0.075)
+        assert scheduler.waiting(0) <= 2
+    assert (scheduler.shed, scheduler.waiting(0)) == (1, 1)
