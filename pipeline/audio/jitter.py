@@ -3,9 +3,11 @@
 Packets are decoded as they arrive: nothing is buffered unless one is missing. What is missing
 is waited for briefly, then recovered from the next packet's FEC, else concealed; without RTP
 there is silence, in real time. Whatever happened, audio that would come later than the
-earliest packets do is dropped, so that no delay is ever kept.
+earliest packets do is dropped, so that no delay is ever kept. Only the burst that begins a stream
+is heard in full: it held words, and nothing was invented in their place.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -33,6 +35,9 @@ FRAME_S = 0.02
 
 BEHIND_S = 0.2
 """When we ourselves stood still, older audio than this is not caught up with."""
+
+HEAD_S = 1.0
+"""Of what came before we listened, or was held up on its way until now, so much is heard."""
 
 RTP_HZ = 48_000
 LATENESS_PACKETS = 256
@@ -82,6 +87,10 @@ class JitterBuffer:
         self._expected_timestamp: int | None = None
         self._played_s = 0.0
         self._filled = int(CONCEAL_S * rate_hz)
+        self._first_s = math.inf
+        """When the first packet was played."""
+        self._head = int(HEAD_S * rate_hz)
+        """Samples that may yet show that the stream began before that."""
         self._paused = False
         self._settling = self._frame
         """Samples that may yet be cut because the first packet after silence came late."""
@@ -160,6 +169,7 @@ class JitterBuffer:
     def _play(self, ordered: Ordered, now: float) -> list[AudioFrame | Nack]:
         packet = ordered.packet
         first = self._expected_timestamp is None
+        self._first_s = min(self._first_s, now)
         gap = (packet.timestamp - (self._expected_timestamp or 0)) * self._rate_hz // RTP_HZ
         if ordered.fresh or abs(gap) > self._rate_hz:
             self._transit_s.clear()
@@ -171,12 +181,22 @@ class JitterBuffer:
         self._packet = len(pcm)
         self._expected_timestamp = packet.timestamp + len(pcm) * RTP_HZ // self._rate_hz
         self._played_s, self._filled, self._paused = now, 0, False
-        if first:
+        phase = self._skew.middle - min(len(pcm), self._frame)
+        if first or self._begins(len(pcm), phase, now):
             # Silence knew nothing of the sender's phase. What it sends later keeps it.
-            self._pace.align(now, self._skew.middle - min(len(pcm), self._frame))
+            self._pace.align(now, phase)
         pcm = self._fit(pcm, now)
         pcm = self._skew.correct(pcm, self._pace.ahead(now) + len(pcm), now)
         return out + self._emit(pcm, packet.arrived_s, concealed)
+
+    def _begins(self, samples: int, phase: int, now: float) -> bool:
+        """Is this packet of the burst that begins the stream, so that those before were late?"""
+        ahead = self._pace.ahead(now)
+        early = ahead - phase if ahead + samples > self._frame else 0
+        if now - self._first_s > QUIET_S or not 0 < early <= self._head:
+            return False
+        self._head -= early
+        return True
 
     def _bridge(self, ordered: Ordered, missing: int, now: float) -> list[AudioFrame | Nack]:
         """The `missing` samples before a packet: lost, or never sent (DTX)."""

@@ -17,8 +17,6 @@ from server.talk import SPOKEN, TRANSCRIPT, answered, transcripts
 from tests.fakes.openai_client import check
 
 HEAR_HZ = 16_000
-SETTLE_S = 0.5
-"""Nobody speaks in the very moment they are connected."""
 LONGEST_S = 60.0
 """Of a call in a test; then something hangs."""
 PATIENCE_S = 25.0
@@ -54,7 +52,6 @@ async def calling(url: str, **session: Any) -> AsyncIterator[Caller]:
 
 async def ask(call: Caller, question: Path) -> Answer:
     """Say it, and wait for the end of the answer."""
-    await asyncio.sleep(SETTLE_S)
     events, frames = len(call.events), len(call.heard)
     said = await call.say(question)
     await _answered(call, said.ended_s)

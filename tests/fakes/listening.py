@@ -32,9 +32,15 @@ def spoken(seconds: float = 6.0, packet_s: float = 0.02, skew: float = 0.0) -> l
 
 
 def hear(
-    sent: list[OpusPacket], jitter: JitterBuffer | None = None, until_s: float | None = None
+    sent: list[OpusPacket],
+    jitter: JitterBuffer | None = None,
+    until_s: float | None = None,
+    head_s: float = 0.0,
 ) -> Heard:
-    """The frames that come out, each with its time; checks what holds whatever went in."""
+    """The frames that come out, each with its time; checks what holds whatever went in.
+
+    `head_s`: how late the packets may be with which it begins.
+    """
     end_s = max(packet.arrived_s for packet in sent) + TAIL_S if until_s is None else until_s
     items = [(packet.arrived_s, packet) for packet in sent]
     out = drive(jitter or JitterBuffer(OpusDecoder()), items, end_s)
@@ -44,7 +50,7 @@ def hear(
         assert frame.pts == position, "a hole in the stream"
         assert 0 <= frame.concealed <= len(frame.pcm)
         position += len(frame.pcm)
-        assert position / RATE_HZ - at_s <= AHEAD_S, "ahead of real time"
+        assert position / RATE_HZ - at_s <= AHEAD_S + head_s, "ahead of real time"
     return heard
 
 

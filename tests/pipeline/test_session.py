@@ -16,7 +16,7 @@ from pipeline.engine.inline import InlineEngine
 from pipeline.errors import EngineError, EngineFull
 from pipeline.events import Fate, Latency, OracleFate, Overload, ReplyEnded, Speech
 from pipeline.hearing.speech import WINDOW_S, Onset
-from pipeline.types import Message, OpusPacket, Pcm, SpeechKind
+from pipeline.types import Message, OpusPacket, Pcm, SessionConfig, Slot, SpeechKind
 from tests.fakes.far_side import RATE_HZ
 from tests.fakes.front_ends import Echo
 from tests.fakes.scripted_model import ScriptedModel
@@ -53,6 +53,22 @@ async def test_a_spoken_question_is_heard_answered_and_remembered_in_order() -> 
     assert talk.messages() == (ASKED, Message("assistant", PARIS))
     assert OracleFate(2, Fate.USED, len(PARIS.split())) in talk.told(OracleFate)
     assert talk.told(Overload) == []
+
+
+class SlowToOpen(InlineEngine):
+    async def open(self, config: SessionConfig) -> Slot:
+        await asyncio.sleep(0.6)
+        return await super().open(config)
+
+
+async def test_who_speaks_before_there_is_a_slot_is_heard_from_the_first_word_on() -> None:
+    talk = Talk(SlowToOpen(Echo()))
+    async with talking(talk):
+        await talk.peer.say(microphone(4.0, 0.0))
+    first, *_, last = (each.event for each in talk.told(Speech))
+    assert (first.kind, last.kind) == (SpeechKind.STARTED, SpeechKind.TURN_ENDED)
+    assert last.at_s - first.at_s == pytest.approx(ASKED_S, abs=0.05)
+    assert {each.where for each in talk.told(Overload)} <= {"playout"}, "it echoes in a burst"
 
 
 async def test_a_user_who_interrupts_silences_the_reply_within_the_budget() -> None:

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.audio.impair import impaired
-from pipeline.audio.jitter import JitterBuffer, Nack
+from pipeline.audio.jitter import HEAD_S, JitterBuffer, Nack
 from pipeline.audio.opus import OpusDecoder, has_fec
+from pipeline.types import AudioFrame
 from tests.fakes.drive import drive
 from tests.fakes.listening import AHEAD_S, IN_PLACE, delay_s, hear, spoken
 from tests.fakes.sender import (
@@ -20,6 +21,8 @@ from tests.fakes.sender import (
     sine,
     speech,
 )
+
+LATE_S = 0.3
 
 
 def test_packets_in_order_come_out_as_they_arrive_and_none_is_touched() -> None:
@@ -117,11 +120,37 @@ def test_a_packet_that_is_not_opus_is_concealed_and_counted() -> None:
     assert delay_s(heard, speech(6.0), 4.5) == IN_PLACE
 
 
+@pytest.mark.parametrize("waiting", [2, 8, 50])
+def test_what_was_said_before_anybody_listened_is_heard_from_the_first_word_on(
+    waiting: int,
+) -> None:
+    """So many packets are there when the session begins, or come at once after a hold-up."""
+    sent = spoken()
+    begun_s = sent[waiting - 1].arrived_s
+    straight = joined(frame for _, frame in hear(sent) if not frame.concealed)
+    jitter = JitterBuffer(OpusDecoder())
+    items = [(max(begun_s, packet.arrived_s), packet) for packet in sent]
+    out = drive(jitter, items, items[-1][0])
+    frames = [(at_s, item) for at_s, item in out if isinstance(item, AudioFrame)]
+    spoke = [(at_s, frame) for at_s, frame in frames if not frame.concealed]
+    assert len(spoke) == len(sent) and (joined(f for _, f in spoke) == straight).all()
+    assert [at_s for at_s, _ in spoke] == [at_s for at_s, _ in items]
+    assert jitter.stats.dropped == 0
+
+
+def test_no_more_than_a_second_is_caught_up_with() -> None:
+    sent = spoken()
+    jitter, begun_s = JitterBuffer(OpusDecoder()), sent[-1].arrived_s
+    out = [item for packet in sent for item in jitter.push(packet, begun_s)]
+    heard = joined(item for item in out if isinstance(item, AudioFrame))
+    assert len(heard) / RATE_HZ == pytest.approx(HEAD_S, abs=0.03)
+
+
 @given(
     fates=st.lists(
         st.tuples(
             st.sampled_from(["sent", "sent", "sent", "lost", "twice", "junk"]),
-            st.floats(0, 0.3),
+            st.floats(0, LATE_S),
         ),
         min_size=1,
         max_size=100,
@@ -139,10 +168,10 @@ def test_whatever_a_network_does_the_stream_is_whole_and_ends_in_real_time(
             "twice": [late, delayed(packet, late_s / 2)],
             "junk": [replace(late, payload=b"\xff\xff\xff")],
         }[fate]
-    heard = hear(sent, until_s=3.0) if sent else []
+    heard = hear(sent, until_s=3.0, head_s=LATE_S) if sent else []
     gaps = np.diff([0.0] + [at_s for at_s, _ in heard])
     assert all(gaps < 0.131)
     if sent:
         ahead_s = len(joined(frame for _, frame in heard)) / RATE_HZ - 3.0
         # A delay that grows by more than BEHIND_S is not made up for with more silence.
-        assert -0.23 < ahead_s < AHEAD_S
+        assert -0.23 < ahead_s < AHEAD_S + LATE_S
