@@ -14,6 +14,9 @@ from pipeline.stage import Into
 from pipeline.types import OpusPacket, Pcm, silence
 
 RATE_HZ = 24_000
+PACKET = RATE_HZ // 50
+CODEC_S = 0.013
+"""Look-ahead of two encoders (RFC 6716 section 2)."""
 
 
 class FarSide:
@@ -49,6 +52,15 @@ class FarSide:
         decoder = OpusDecoder(RATE_HZ)
         pieces = [decoder.decode(packet.payload) for _, packet in self.heard]
         return np.concatenate([silence(0), *pieces])
+
+    def delay_s(self, said: Pcm, from_s: float) -> float:
+        """From a second's being spoken to its being sent back, codecs apart."""
+        meant = said[round(from_s * RATE_HZ) : round((from_s + 1) * RATE_HZ)]
+        start = PACKET * sum(sent_s < from_s - 0.2 for sent_s, _ in self.heard)
+        around = self.sound()[start : start + RATE_HZ + round(0.8 * RATE_HZ)]
+        at = start + int(np.argmax(np.correlate(around, meant))) - round(CODEC_S * RATE_HZ)
+        sent_s, _ = self.heard[at // PACKET]
+        return sent_s + at % PACKET / RATE_HZ - from_s
 
     def _hear(self, packet: OpusPacket) -> None:
         self.heard.append((now(), packet))

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from pipeline.types import Pcm, SpeechKind, StepInput, StepOutput, silence
 from tests.fakes.front_ends import Echo
 from tests.fakes.scripted_stt import ScriptedStt
 from tests.fakes.sender import packets, speech
+from tests.fakes.slow_engine import SlowEngine
 from tests.fakes.talk import Talk, microphone, talking
 
 QUESTION = "What is the capital of France?"
@@ -103,6 +105,41 @@ async def test_a_caller_who_is_silent_for_a_while_is_no_overload() -> None:
         await asyncio.sleep(1.5)
     assert talk.told(Overload) == []
     assert len(talk.peer.heard) / 50 == pytest.approx(10.5, abs=0.1)
+
+
+@asynccontextmanager
+async def slowly_echoed(step_s: float) -> AsyncIterator[tuple[Talk, SlowEngine]]:
+    engine = SlowEngine(Echo(), step_s)
+    running = asyncio.create_task(engine.run())
+    async with talking(Talk(engine)) as talk:
+        yield talk, engine
+    running.cancel()
+
+
+async def test_a_front_end_slower_than_speech_never_lags_far_behind_which_is_told() -> None:
+    """It takes 90 ms for each 80 ms of speech (kyutai-labs/moshi#229)."""
+    said = speech(20.0)
+    async with slowly_echoed(0.0225) as (talk, _):
+        await talk.peer.say(packets(said))
+    lags_s = [talk.peer.delay_s(said, from_s) for from_s in (3.0, 10.0, 17.0)]
+    assert max(lags_s) < 0.5
+    assert {each.where for each in talk.told(Overload)} == {"engine"}
+    surplus = (1 - 80 / 90) * 20.0 * 50
+    assert sum(each.frames for each in talk.told(Overload)) == pytest.approx(surplus, rel=0.3)
+
+
+async def test_a_front_end_that_stood_still_for_five_seconds_is_soon_heard_without_lag() -> None:
+    said = speech(20.0)
+    async with slowly_echoed(0.001) as (talk, engine):
+        saying = asyncio.create_task(talk.peer.say(packets(said)))
+        await asyncio.sleep(6.0)
+        engine.step_s = 5.0
+        await asyncio.sleep(0.1)
+        engine.step_s = 0.001
+        await saying
+    assert talk.peer.delay_s(said, 4.0) == pytest.approx(0.02, abs=0.002)
+    assert max(talk.peer.delay_s(said, from_s) for from_s in (14.0, 17.0)) < 0.1
+    assert sum(each.frames for each in talk.told(Overload)) == pytest.approx(250, abs=25)
 
 
 async def test_packets_that_come_too_late_to_be_played_are_told_of() -> None:

@@ -22,13 +22,9 @@ from pipeline.types import (
     StepOutput,
 )
 from pipeline.voice_path import VoicePath
-from tests.fakes.far_side import RATE_HZ, FarSide
+from tests.fakes.far_side import PACKET, RATE_HZ, FarSide
 from tests.fakes.front_ends import Echo
 from tests.fakes.sender import delayed, packets, pitch_hz, sine, skewed, speech
-
-PACKET = RATE_HZ // 50
-CODEC_S = 0.013
-"""Look-ahead of two encoders (RFC 6716 section 2)."""
 
 
 class Witness:
@@ -80,15 +76,6 @@ class Line:
             self.far.hang_up()
         assert engine.load().live == 0, "the slot was kept"
 
-    def delay_s(self, said: Pcm, from_s: float) -> float:
-        """From a second's being spoken to its being sent back, codecs apart."""
-        meant = said[round(from_s * RATE_HZ) : round((from_s + 1) * RATE_HZ)]
-        start = round((from_s - 0.2) * RATE_HZ)
-        around = self.far.sound()[start : start + RATE_HZ + round(0.8 * RATE_HZ)]
-        at = start + int(np.argmax(np.correlate(around, meant))) - round(CODEC_S * RATE_HZ)
-        sent_s, _ = self.far.heard[at // PACKET]
-        return sent_s + at % PACKET / RATE_HZ - from_s
-
 
 def gaps(sound: Pcm) -> int:
     """Frames that hold nothing, within a tone."""
@@ -99,8 +86,8 @@ def gaps(sound: Pcm) -> int:
 async def test_what_is_said_comes_back_as_it_was_with_no_delay_but_the_packet_s() -> None:
     said, line = speech(6.0), Line()
     await line.carry(packets(said))
-    assert line.delay_s(said, 1.0) == pytest.approx(0.02, abs=0.002)
-    assert line.delay_s(said, 4.5) == pytest.approx(0.02, abs=0.002)
+    assert line.far.delay_s(said, 1.0) == pytest.approx(0.02, abs=0.002)
+    assert line.far.delay_s(said, 4.5) == pytest.approx(0.02, abs=0.002)
     sound = line.far.sound()
     at = int(np.argmax(np.correlate(sound[: 3 * RATE_HZ], said[RATE_HZ : 2 * RATE_HZ])))
     back, meant = sound[at : at + RATE_HZ], said[RATE_HZ : 2 * RATE_HZ]

@@ -56,6 +56,15 @@ def test_a_microphone_that_stops_and_returns_is_heard_at_once_without_lag() -> N
         assert gaps.max() < 0.09
 
 
+@pytest.mark.parametrize("late_ms", [10, 15])
+def test_falling_into_step_with_who_begins_again_is_no_overload(late_ms: int) -> None:
+    """Their first packet is the late one: with the second there is more than there is time for."""
+    first, *others = spoken()[200:]
+    jitter = JitterBuffer(OpusDecoder())
+    hear([*spoken()[:100], delayed(first, late_ms / 1000), *others], jitter)
+    assert jitter.stats.dropped == 0
+
+
 def test_what_stops_in_mid_word_fades_within_60_ms_and_then_is_silent() -> None:
     heard = hear(packets(sine(440, 2.0)), until_s=3.0)
     invented = [frame.pcm for at_s, frame in heard if at_s > 1 and frame.concealed]
