@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"server": {"server", "pipeline"}, "pipeline": {"pipeline"}}
+PACKAGES = {
+    "server": {"server", "pipeline", "turn"},
+    "pipeline": {"pipeline"},
+    "turn": {"turn"},
+}
 """What of ours each package may import."""
 
 LAYERS = (
