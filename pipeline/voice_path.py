@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipeline.audio.align import Align
 from pipeline.audio.encode import Encode
 from pipeline.audio.framer import Framer
 from pipeline.audio.jitter import JitterBuffer, Nack
@@ -79,6 +80,8 @@ class VoicePath:
         self.playout = Playout(info.frame_samples, info.rate_hz)
         self.report = PathReport()
         self._framer = Framer(info.frame_samples)
+        ticks = engine.ticks
+        self._align = Align(ticks, info.frame_samples, info.rate_hz) if ticks else None
         self._encode = Encode(OpusEncoder(info.rate_hz))
         self._blocks = Channel[AudioFrame]("blocks", BLOCKS)
         self._arrived_s = 0.0
@@ -98,7 +101,8 @@ class VoicePath:
     def _received(self, item: AudioFrame | Nack) -> None:
         if isinstance(item, Nack):
             return self._peer.nack(item.sequences)
-        for frame in self._framer.push(item):
+        timely = self._align.push(item, now()) if self._align else item
+        for frame in self._framer.push(timely):
             self._arrived_s = frame.arrived_s
             self._engine.submit(self._slot, self._dialogue.heard_frame(frame))
         self._heard.offer(item)

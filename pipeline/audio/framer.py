@@ -30,10 +30,11 @@ class Framer:
 
 
 def _joined(frames: list[AudioFrame]) -> AudioFrame:
-    first, last = frames[0], frames[-1]
+    last = frames[-1]
     pcm = np.concatenate([frame.pcm for frame in frames])
     concealed = sum(frame.concealed for frame in frames)
-    return AudioFrame(pcm, first.rate_hz, first.pts, last.arrived_s, concealed)
+    pts = last.pts + len(last.pcm) - len(pcm)  # the newest is in its place, whatever was put before
+    return AudioFrame(pcm, last.rate_hz, pts, last.arrived_s, concealed)
 
 
 def _part(frame: AudioFrame, start: int, stop: int) -> AudioFrame:

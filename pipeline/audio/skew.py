@@ -51,7 +51,7 @@ class Skew:
         self._lately += change
         if self._earlier is not None:
             self._earlier += change
-        return _stretched(pcm, len(pcm) + change)
+        return stretched(pcm, len(pcm) + change)
 
     def _peak(self, lead: int, now: float) -> int | None:
         """Lead of the earliest packet lately; None: too early to tell."""
@@ -63,6 +63,7 @@ class Skew:
         return None if self._earlier is None else max(self._earlier, self._lately)
 
 
-def _stretched(pcm: Pcm, samples: int) -> Pcm:
+def stretched(pcm: Pcm, samples: int) -> Pcm:
+    """`pcm` resampled to so many samples; for a change so small that nobody hears it."""
     at = np.linspace(0, len(pcm) - 1, samples)
     return np.interp(at, np.arange(len(pcm)), pcm).astype(np.float32)
