@@ -4,10 +4,11 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
-from pipeline.audio.opus import OpusDecoder
+from pipeline.audio.opus import OpusDecoder, OpusEncoder
 from pipeline.channel import Channel, Full
 from pipeline.clock import now
 from pipeline.stage import Into
@@ -27,7 +28,6 @@ class FarSide:
         self.to_send = Into[OpusPacket](self._hear)
         self.heard: deque[tuple[float, OpusPacket]] = deque()
         """All that was sent, each packet with the time at which it was."""
-        self._decoder = OpusDecoder(RATE_HZ)
 
     def nack(self, sequences: Sequence[int]) -> None: ...
 
@@ -43,6 +43,20 @@ class FarSide:
         for packet in packets:
             await asyncio.sleep(began_s + packet.arrived_s - now())
             self.received.offer(replace(packet, arrived_s=now()))
+
+    async def listen_by_speakers(self, seconds: float, level_db: float, late_s: float) -> None:
+        """In a quiet room, without headphones: the microphone picks up what is heard."""
+        encoder, decoder, gain = OpusEncoder(RATE_HZ), OpusDecoder(RATE_HZ), 10 ** (level_db / 20)
+        began_s, size, seen = now(), round(seconds * RATE_HZ), 0
+        room = 3e-4 * np.random.default_rng(0).standard_normal(2 * size)
+        at = round(late_s * RATE_HZ)
+        for number, start in enumerate(range(0, size, PACKET)):
+            await asyncio.sleep(began_s + (start + PACKET) / RATE_HZ - now())
+            for _, packet in islice(self.heard, seen, None):
+                room[at : at + PACKET] += gain * decoder.decode(packet.payload)
+                at, seen = at + PACKET, seen + 1
+            payload = encoder.encode(room[start : start + PACKET].astype(np.float32))
+            self.received.offer(OpusPacket(payload, number, 2 * start, now()))
 
     def hang_up(self) -> None:
         self.received.close()

@@ -96,6 +96,30 @@ async def test_an_stt_that_stands_still_loses_audio_which_is_told_and_ends_no_tu
     assert {each.where for each in talk.told(Overload)} == {"stt"}
 
 
+class Reader(Echo):
+    """Reads from a book, whatever it hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._book = iter(4 * speech(20.0).reshape(-1, 480))
+
+    def step(self, inputs: Mapping[int, StepInput]) -> Mapping[int, StepOutput]:
+        return {index: StepOutput(next(self._book)) for index in inputs}
+
+
+@pytest.mark.parametrize(
+    ("late_s", "known"), [(0.05, True), (0.15, True), (0.5, True), (1.5, False)]
+)
+async def test_a_caller_with_speakers_is_not_heard_to_say_what_we_say(
+    late_s: float, known: bool
+) -> None:
+    """Later than hearing looks for it, an echo is taken for somebody: that is what is at stake."""
+    talk = Talk(InlineEngine(Reader()))
+    async with talking(talk):
+        await talk.peer.listen_by_speakers(8.0, level_db=-20, late_s=late_s)
+    assert bool(talk.told(Speech)) is not known
+
+
 async def test_a_caller_who_is_silent_for_a_while_is_no_overload() -> None:
     talk, said = Talk(InlineEngine(Echo())), packets(speech(2.0))
     async with talking(talk):
