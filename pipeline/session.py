@@ -30,6 +30,7 @@ async def run_session(
     Raises EngineFull, EngineError, or whatever first went wrong in a stage; nothing of it
     reaches another session, and the slot is given back in any case.
     """
+    failed = engine.failed  # of the engine that opens the slot: it may be replaced
     slot = await engine.open(conversation.config)
     name = conversation.call_id
     conversation.attach(engine.info.rate_hz)
@@ -40,7 +41,7 @@ async def run_session(
                 tasks.create_task(work, name=f"{name} {what}")
                 for what, work in (
                     ("oracle", conversation.oracle.run(Into(conversation.oracle_news))),
-                    ("engine watch", _raise_if_failed(engine)),
+                    ("engine watch", _raise_if_failed(failed)),
                     ("report", _report(conversation, peer, graph)),
                 )
             ]
@@ -54,8 +55,8 @@ async def run_session(
         await engine.close(slot)
 
 
-async def _raise_if_failed(engine: Engine) -> None:
-    await asyncio.shield(engine.failed)
+async def _raise_if_failed(failed: "asyncio.Future[None]") -> None:
+    await asyncio.shield(failed)
 
 
 async def _report(conversation: Conversation, peer: Peer, graph: Graph) -> None:

@@ -1,5 +1,7 @@
 import pytest
 
+from pipeline.engine.face import EngineLoad
+from pipeline.engine.histogram import Histogram
 from pipeline.events import (
     Latency,
     OracleAsked,
@@ -9,6 +11,7 @@ from pipeline.events import (
     ReplyStarted,
     ReplyWord,
 )
+from server.admission import Admission
 from server.metrics import CallMeter, Metrics, sample_loop
 
 
@@ -86,3 +89,19 @@ async def test_a_loop_held_up_shows_as_lag() -> None:
         await sample_loop(metrics, lambda: next(asked))
     assert read(metrics, "loop_lag_seconds_count") == 2
     assert read(metrics, "loop_lag_seconds_sum") == pytest.approx(0.25)
+
+
+def test_the_engine_tells_how_long_steps_and_frames_took_wherever_it_runs() -> None:
+    metrics, steps, frames = Metrics(), Histogram(), Histogram()
+    for took_s in (0.045, 0.061, 2.0):
+        steps.add(took_s)
+        frames.add(took_s + 0.01)
+    load = EngineLoad(3, 0.06, 2, True, steps.times, frames.times, late=1, standing=4, restarts=5)
+    metrics.watch(Admission(1, 0), lambda: load)
+    assert read(metrics, "engine_step_seconds_bucket", le="0.06") == 1
+    assert read(metrics, "engine_step_seconds_bucket", le="+Inf") == 3
+    assert read(metrics, "engine_step_seconds_sum") == pytest.approx(2.106)
+    assert read(metrics, "engine_frame_seconds_bucket", le="0.08") == 2
+    names = ("shed_frames_total", "late_frames_total", "standing_frames", "restarts_total")
+    assert [read(metrics, f"engine_{name}") for name in names] == [2, 1, 4, 5]
+    assert b"umigame_engine_step_seconds_count 3.0" in metrics.render()
