@@ -34,15 +34,27 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
 
 
 @pytest.fixture(scope="session")
-def server(start_server: StartServer) -> ServerProcess:
-    """The default set."""
+def shared_server(start_server: StartServer) -> ServerProcess:
     return start_server()
 
 
 @pytest.fixture(scope="session")
-def narrow(start_server: StartServer) -> ServerProcess:
-    """One may talk, one may wait, and there is a secret."""
+def shared_narrow(start_server: StartServer) -> ServerProcess:
     return start_server(secret=SECRET, LIMITS__CALLS=1, LIMITS__QUEUE=1)
+
+
+@pytest.fixture
+async def server(shared_server: ServerProcess) -> ServerProcess:
+    """The default set, and nobody calls."""
+    await shared_server.deserted()
+    return shared_server
+
+
+@pytest.fixture
+async def narrow(shared_narrow: ServerProcess) -> ServerProcess:
+    """One may talk, one may wait, and there is a secret; nobody calls."""
+    await shared_narrow.deserted()
+    return shared_narrow
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """The page in a real browser, against a real server."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,9 +14,9 @@ from tests.fakes.server_process import ServerProcess
 from tests.fakes.speaker import Speaker
 
 SLOTS = "umigame_engine_slots"
-LEAD_S = 2.0
+LEAD_S = 4.0
 """Silence while the page connects."""
-ANSWER_MS = 25_000
+ANSWER_MS = 60_000
 LIVE = "body[data-phase=live]"
 
 
@@ -53,16 +52,16 @@ async def test_a_question_to_the_page_is_shown_answered_and_hung_up(
     sound = speaker("What is the capital of Italy?", lead_s=LEAD_S, tail_s=1.0)
     async with opened(server, sound) as tab:
         await press(tab, "Start")
-        transcript = tab.get_by_role("log")
+        lines = tab.get_by_role("log").get_by_role("listitem")
         # What is heard right and answered right is test_talking's; here it is what is shown.
-        await expect(transcript).to_contain_text("What is the capital", timeout=ANSWER_MS)
-        answer = transcript.get_by_role("listitem").nth(1)
-        await expect(answer).to_contain_text(re.compile(r"\w+ \w+ \w+"), timeout=ANSWER_MS)
+        for said_by in ("You", "Umigame"):
+            line = lines.filter(has_text=re.compile(rf"^{said_by}\W*(\w+\W+){{2}}\w+"))
+            await expect(line.first).to_be_visible(timeout=ANSWER_MS)
         heard = await tab.evaluate("document.getElementById('voice').currentTime")
         assert heard > 0.5, "the voice is played"
         await press(tab, "Hang up")
         await expect(tab.get_by_role("button", name="Start again")).to_be_visible()
-        await server.until(SLOTS, 0, within_s=2)
+        await server.until(SLOTS, 0, within_s=5)
 
 
 async def test_somebody_types_to_the_page_and_reads_the_answer(server: ServerProcess) -> None:
@@ -100,6 +99,6 @@ async def test_the_page_asks_for_the_secret_and_shows_its_place_in_the_queue(
             await dialog.get_by_label("Secret").fill(SECRET)
             await press(tab, "Go on")
             await expect(tab.locator("#lead")).to_contain_text("number 1 in line")
-        await expect(tab.locator("#lead")).to_contain_text("listening", timeout=5000)
+        await expect(tab.locator("#lead")).to_contain_text("listening", timeout=ANSWER_MS)
         await press(tab, "Hang up")
-    await asyncio.sleep(0)
+        await narrow.deserted()

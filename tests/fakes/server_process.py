@@ -75,6 +75,12 @@ class ServerProcess:
             await asyncio.sleep(0.05)
         return time.monotonic() - began_s
 
+    async def deserted(self) -> None:
+        """Wait until nobody calls; who is lost and may come back is no longer here."""
+        for state in ("connecting", "queued", "live"):
+            await self.until(f'umigame_calls{{state="{state}"}}', 0, within_s=10)
+        await self.until("umigame_engine_slots", 0, within_s=10)
+
     def stop(self, kill: Callable[[int, int], None] = os.kill) -> int:
         """End it as an init system does; gives its exit code."""
         if self._process.poll() is None:
