@@ -6,7 +6,7 @@ model expects to follow (completeness.py), if it was English. Other languages ge
 """
 
 from pipeline.hearing.grammar import Ending, ending, is_english, split
-from pipeline.hearing.words import BACKCHANNELS
+from pipeline.hearing.words import BACKCHANNELS, WH
 from pipeline.settings import HearingSettings
 
 OTHER_LANGUAGE_S = 0.8
@@ -61,3 +61,10 @@ def is_backchannel(text: str) -> bool:
     """Only noises that mean "I am listening"?"""
     words = split(text)
     return 0 < len(words) <= 3 and all(word in BACKCHANNELS for word in words)
+
+
+def is_interjection(text: str) -> bool:
+    """A word or two that often come before more: "Stop", "No, thanks", "Wait"?"""
+    words = split(text)
+    asks = bool(words) and words[0] in WH
+    return len(words) <= 2 and not asks and not is_backchannel(text) and ending(text) is Ending.SURE

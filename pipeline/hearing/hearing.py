@@ -4,6 +4,7 @@ It sits beside the voice path, for every front-end, and runs on a thread of its 
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from pipeline.probe import Probe
 from pipeline.stt.face import Listened
 from pipeline.types import AudioFrame, SpeechEvent, Transcript, silence
 
-REPLY_HEARD_S = 0.7
-"""A listener may still hear, or react to, what was played this long ago."""
 BATCH = 64
 """Items handed to the thread at once, at most: over half a second of microphone and playout."""
 
@@ -53,7 +52,7 @@ class Hearing:
         self._pcm = silence(WINDOW)
         """The window before, and what came after it."""
         self._end_pts = 0
-        self._played_s = -REPLY_HEARD_S
+        self._played_s = -math.inf
         """When something audible was played last."""
 
     def push(self, item: Hears) -> list[Listened]:
@@ -84,7 +83,7 @@ class Hearing:
     def _window(self, two: np.ndarray, end_s: float) -> list[SpeechEvent]:
         newest = two[WINDOW:]
         window = look(two, end_s, self._vad(newest), self._echo.heard(newest, end_s))
-        return self._turn.heard(window, end_s - self._played_s < REPLY_HEARD_S)
+        return self._turn.heard(window, end_s - self._played_s)
 
 
 async def run_hearing(

@@ -86,6 +86,8 @@ class Listening:
         return self._recent[number]
 
     def _started(self, utterance: _Utterance, at_ms: int) -> list[JsonObject]:
+        if utterance.speaking:
+            return []  # they go on, over a reply that has begun meanwhile
         utterance.speaking = True
         return [
             self._writer.event(

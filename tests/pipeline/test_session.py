@@ -107,6 +107,22 @@ async def test_what_is_typed_while_a_reply_is_spoken_cuts_it_and_is_answered() -
     assert talk.messages()[2].text == "How many legs has a spider?"
 
 
+async def test_a_reply_to_what_is_typed_by_somebody_who_speaks_yields_to_their_speech() -> None:
+    talk, onset_s, typed_s = Talk(voice_engine(), model=ScriptedModel(*[[PARIS]] * 6)), 3.66, 4.03
+    async with talking(talk):
+        began_s = now()
+        saying = asyncio.create_task(talk.peer.say(microphone(onset_s + 1.0, 0.5, onset_s)))
+        await asyncio.sleep(typed_s)
+        talk.conversation.answer_now()
+        await saying
+    sound = talk.peer.sound()
+    times = [sent_s - began_s for sent_s, _ in talk.peer.heard]
+    loud_s = [at_s for at, at_s in enumerate(times) if _loudness(sound, at) > 0.1 * LOUDNESS]
+    said_s = [at_s for at_s in loud_s if at_s > typed_s]
+    assert said_s, "it was never said"
+    assert said_s[-1] - said_s[0] <= 0.2 + CONFIRM_S
+
+
 async def test_hanging_up_in_mid_reply_remembers_only_what_was_played() -> None:
     talk = Talk(voice_engine(), model=ScriptedModel([PARIS]))
     async with talking(talk):

@@ -1,5 +1,6 @@
 """The turn machine on scripted windows: 32 ms each."""
 
+import math
 from itertools import count
 
 import pytest
@@ -25,7 +26,7 @@ class Script:
             self.now_s += WINDOW_S
             clear = speech if articulate is None else articulate
             window = Window(self.now_s, speech, clear, -20.0 if speech else -70.0)
-            self._note(self.turn.heard(window, self.assistant_speaks))
+            self._note(self.turn.heard(window, 0.0 if self.assistant_speaks else math.inf))
         return self
 
     def words(self, text: str, utterance: int = 1, *, final: bool = False) -> "Script":
@@ -103,6 +104,53 @@ def test_a_yeah_is_an_answer_but_not_while_the_assistant_speaks(
     script.assistant_speaks = assistant_speaks
     script.run(0.4, speech=True).run(0.2, speech=False).words("Yeah.").run(1.2, speech=False)
     assert script.story[-1] == ends
+
+
+def over_a_reply(words: str) -> Script:
+    script = Script()
+    script.assistant_speaks = True
+    script.run(0.2, speech=True)
+    script.assistant_speaks = False
+    return script.run(0.2, speech=True).run(0.15, speech=False).words(words)
+
+
+def test_a_stop_over_a_reply_leaves_time_for_what_comes_after_it() -> None:
+    script = over_a_reply("Stop.").run(0.6, speech=False).run(0.5, speech=True)
+    assert script.story == ["started 1", "stopped 1", "started 1"]
+
+
+@pytest.mark.parametrize("words", ["Tell me a joke.", "What time is it?", "Why not?"])
+def test_a_whole_request_over_a_reply_is_answered_at_once(words: str) -> None:
+    assert over_a_reply(words).story == ["started 1", "stopped 1", "turn_ended 1"]
+
+
+def test_who_stops_a_reply_and_says_no_more_has_ended_their_turn() -> None:
+    script = over_a_reply("Stop.").run(1.3, speech=False)
+    assert script.story == ["started 1", "stopped 1", "turn_ended 1"]
+
+
+def test_a_reply_that_begins_while_somebody_speaks_is_spoken_over_within_200_ms() -> None:
+    """One to what they typed meanwhile, say."""
+    script = Script().run(1.0, speech=True)
+    script.assistant_speaks = True
+    assert script.run(0.2, speech=True).story == ["started 1", "started 1"]
+    script.assistant_speaks = False
+    assert script.run(1.0, speech=True).story == ["started 1", "started 1"]
+
+
+def test_a_reply_that_follows_at_once_on_one_that_was_cut_off_is_spoken_over_too() -> None:
+    script = Script()
+    script.assistant_speaks = True
+    script.run(0.25, speech=True)
+    assert script.story == ["started 1"]
+    assert script.run(0.25, speech=True).story == ["started 1", "started 1"]
+
+
+def test_a_reply_that_begins_while_noise_holds_the_turn_open_is_not_cut_off() -> None:
+    script = Script().run(0.5, speech=True).run(0.5, speech=True, articulate=False)
+    script.assistant_speaks = True
+    script.run(0.5, speech=True, articulate=False)
+    assert script.story == ["started 1"]
 
 
 def test_a_cough_leaves_no_trace_and_the_next_words_are_heard() -> None:

@@ -76,6 +76,12 @@ def test_somebody_who_goes_on_after_a_pause_keeps_their_item() -> None:
     assert len({event["item_id"] for event in events[:5]}) == 1
 
 
+def test_a_start_is_told_once_however_often_a_reply_begins_under_it() -> None:
+    user = listening()
+    assert len(speech(user, STARTED, 1)) == 1
+    assert speech(user, STARTED, 1.5) == []
+
+
 def test_deltas_hold_only_words_that_stood_still_and_add_up_to_the_transcript() -> None:
     user = listening()
     speech(user, STARTED)
