@@ -51,7 +51,7 @@ def generation(settings: MoshiSettings, checkpoint: Mapping[str, Any]) -> Genera
     """Raises ConfigError if `checkpoint` (lm_gen_config) asks for what there is not."""
     if unknown := checkpoint.keys() - _UPSTREAM.keys():
         raise ConfigError(
-            f"lm_gen_config in config.json asks for {', '.join(sorted(unknown))}, which is unknown.",
+            f"lm_gen_config in config.json has unknown keys: {', '.join(sorted(unknown))}.",
             hint="Name a config.json without it with --config-path.",
         )
     usual = {**_UPSTREAM, **checkpoint}

@@ -4,13 +4,14 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from pipeline.errors import ConfigError
+from pipeline.frontends.moshi.kv_cache import SCALE_DTYPE, KvKind
 
 GIB = 2**30
 
@@ -32,22 +33,24 @@ class CacheShape:
     positions: int
     width: int
     """Of a key, as of a value: heads by dimension."""
-    element_bytes: int
+    element_bytes: float
 
     @property
     def slot_bytes(self) -> int:
-        return 2 * self.layers * self.positions * self.width * self.element_bytes
+        return round(2 * self.layers * self.positions * self.width * self.element_bytes)
 
 
-def slot_bytes(lm: Any, mimi: Any, kv: str, *, rows: int) -> int:
+def slot_bytes(lm: Any, mimi: Any, kind: KvKind, *, rows: int) -> int:
     """What one conversation keeps; `rows` is 2 with classifier-free guidance, else 1."""
-    codec = [t.transformer for t in (mimi.encoder_transformer, mimi.decoder_transformer)]
-    width = 1 if kv == "fp8" else lm.dtype.itemsize
-    own = _shape(lm.transformer, width).slot_bytes * rows
-    return own + sum(_shape(transformer, 4).slot_bytes for transformer in codec)
+    own = _shape(lm.transformer, lm.dtype.itemsize)
+    if kind is not KvKind.FULL:
+        head = own.width // lm.transformer.layers[0].self_attn.num_heads
+        own = replace(own, element_bytes=1 + SCALE_DTYPE.itemsize / head)
+    codec = (mimi.encoder_transformer.transformer, mimi.decoder_transformer.transformer)
+    return rows * own.slot_bytes + sum(_shape(part, 4).slot_bytes for part in codec)
 
 
-def _shape(transformer: Any, element_bytes: int) -> CacheShape:
+def _shape(transformer: Any, element_bytes: float) -> CacheShape:
     attention = transformer.layers[0].self_attn
     width = attention.embed_dim // attention.kv_repeat
     return CacheShape(len(transformer.layers), attention.context, width, element_bytes)

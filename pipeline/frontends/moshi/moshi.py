@@ -8,9 +8,10 @@ import torch
 
 from pipeline.engine.frontend import FrontEndInfo
 from pipeline.errors import ConfigError, InputError
-from pipeline.frontends.moshi import hub, memory
+from pipeline.frontends.moshi import attention, hub, memory
 from pipeline.frontends.moshi.checkpoint import Fetch, find
 from pipeline.frontends.moshi.generation import Generation, generation, lm_options
+from pipeline.frontends.moshi.kv_cache import KvKind
 from pipeline.frontends.moshi.loading import FRAME_SAMPLES, RATE_HZ, Models, load
 from pipeline.frontends.moshi.random_models import random_models
 from pipeline.frontends.moshi.stepper import Stepper
@@ -34,7 +35,7 @@ class MoshiFrontEnd:
         with memory.enough("for the weights"):
             models, model_type, self._generation = _models(settings, device, fetch)
         slots = _slots(models, settings, self._generation, device)
-        _replace_attention(models, settings)
+        attention.replace(models.lm, KvKind(settings.kv))
         with memory.enough(f"for {slots} conversations"):
             options = lm_options(models.lm, model_type, self._generation, slots)
             self._stepper = Stepper(models, slots, options)
@@ -93,7 +94,7 @@ def _models(
 ) -> tuple[Models, str, Generation]:
     dtype = _DTYPES[settings.dtype]
     if settings.random_weights:
-        return random_models(device, dtype), "moshi", generation(settings, {})
+        return random_models(device, dtype, settings.random_size), "moshi", generation(settings, {})
     checkpoint = find(settings, fetch or partial(hub.fetch, revision=settings.revision))
     drawn = generation(settings, checkpoint.generation)  # before the weights: it is quick to fail
     models = load(checkpoint, device, dtype, fuse_lora=settings.fuse_lora)
@@ -104,14 +105,8 @@ def _slots(
     models: Models, settings: MoshiSettings, generation: Generation, device: torch.device
 ) -> int:
     rows = 1 if generation.cfg_coef == 1.0 else 2
-    each = memory.slot_bytes(models.lm, models.mimi, settings.kv, rows=rows)
+    each = memory.slot_bytes(models.lm, models.mimi, KvKind(settings.kv), rows=rows)
     return memory.slots_that_fit(memory.free_bytes(device), each, settings.max_slots)
-
-
-def _replace_attention(models: Models, settings: MoshiSettings) -> None:
-    """The cache a conversation is kept in: upstream's, or another put in its place."""
-    if settings.kv != "full":
-        raise ConfigError(f"There is no cache {settings.kv}.", hint="Use --kv full.")
 
 
 def _vocabulary(models: Models) -> Vocabulary:

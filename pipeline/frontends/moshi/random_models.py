@@ -1,6 +1,11 @@
-"""Moshi's 7B with random weights: as slow and as large as the real one, and nothing to fetch."""
+"""Models with random weights and nothing to fetch: the 7B to measure with, and a tiny one.
+
+The 7B is as slow and as large as the real one. Neither says anything sensible.
+"""
 
 import copy
+from collections.abc import Mapping
+from typing import Any, Literal
 from zlib import crc32
 
 import torch
@@ -8,6 +13,46 @@ from moshi.models import loaders
 
 from pipeline.frontends.moshi.loading import Models
 from pipeline.frontends.moshi.tokens import MARK
+
+TINY_LM: Mapping[str, Any] = loaders._lm_kwargs | {
+    "dim": 32,
+    "text_card": 96,
+    "n_q": 8,
+    "dep_q": 4,
+    "card": 32,
+    "num_heads": 2,
+    "num_layers": 2,
+    "hidden_scale": 2,
+    "context": 24,
+    "depformer_dim": 16,
+    "depformer_dim_feedforward": 32,
+    "depformer_num_heads": 2,
+    "depformer_num_layers": 1,
+    "depformer_context": 4,
+    "delays": [0, 0, 1, 1, 1, 0, 1, 1, 1],
+}
+
+_WIDTH = 8
+TINY_MIMI: Mapping[str, Any] = loaders._mimi_config | {
+    "seanet": loaders._seanet_kwargs | {"dimension": _WIDTH, "n_filters": 2},
+    "quantizer": {
+        "dimension": 4,
+        "n_q": 4,
+        "bins": 32,
+        "input_dimension": _WIDTH,
+        "output_dimension": _WIDTH,
+    },
+    "transformer": loaders._transformer_kwargs
+    | {
+        "d_model": _WIDTH,
+        "num_heads": 2,
+        "num_layers": 1,
+        "context": 16,
+        "dim_feedforward": 16,
+        "input_dimension": _WIDTH,
+        "output_dimensions": [_WIDTH],
+    },
+}
 
 
 class NumberPieces:
@@ -23,12 +68,22 @@ class NumberPieces:
         return f"{MARK}{token}"
 
 
-def random_models(device: torch.device, dtype: torch.dtype) -> Models:
+Size = Literal["7b", "tiny"]
+
+
+def random_models(device: torch.device, dtype: torch.dtype, size: Size = "7b") -> Models:
+    """The same ones each time."""
     torch.manual_seed(0)
-    lm = loaders.get_moshi_lm(None, None, device, dtype)
-    mimi = loaders.get_mimi(None, None, device, num_codebooks=lm.n_q - lm.dep_q)
-    for name, buffer in mimi.named_buffers():
-        if name.endswith("embedding_sum"):
-            buffer.normal_()  # zeros else: every sound would be the same
+    tiny = size == "tiny"
+    lm = loaders.get_moshi_lm(None, dict(TINY_LM) if tiny else None, device, dtype)
+    mimi = random_mimi(dict(TINY_MIMI) if tiny else None, device, lm.dep_q)
     lm.requires_grad_(False)
     return Models(lm, copy.deepcopy(lm.text_emb), True, mimi, NumberPieces(lm.text_card))
+
+
+def random_mimi(shape: dict[str, Any] | None, device: torch.device, codebooks: int) -> Any:
+    mimi = loaders.get_mimi(None, shape, device, num_codebooks=codebooks)
+    for name, buffer in mimi.named_buffers():
+        if name.endswith("embedding_sum"):
+            buffer.normal_()  # as made they are zeros, and every sound is the same
+    return mimi
