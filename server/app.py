@@ -6,7 +6,8 @@ import ipaddress
 import logging
 import secrets
 import signal
-from collections.abc import AsyncGenerator, Callable, Sequence
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from socket import AI_PASSIVE, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, getaddrinfo
@@ -19,6 +20,7 @@ from pipeline.clock import now
 from pipeline.errors import ConfigError
 from server.auth import Auth, Gate
 from server.guard import METRICS, guards
+from server.ice import IceServers
 from server.metrics import CONTENT_TYPE, Metrics, sample_loop
 from server.page import Page, read_page
 from server.proxies import Proxies
@@ -73,7 +75,7 @@ def build_app(
     secret = server.secret.get_secret_value() if server.secret else None
     auth = Auth(secret, secrets.token_bytes(32))
     gate = Gate(server.allowed_hosts, server.allowed_origins)
-    signalling = Signalling(service.calls, auth, ice_servers(settings), service.not_ready)
+    signalling = Signalling(service.calls, auth, ice_for_pages(settings), service.not_ready)
     app = web.Application(
         middlewares=guards(auth, gate, Proxies(server.trusted_proxies)),
         client_max_size=MAX_BODY_BYTES,
@@ -82,14 +84,15 @@ def build_app(
     return app
 
 
-def ice_servers(settings: Settings) -> list[dict[str, Any]]:
-    """As RTCPeerConnection takes them."""
-    return [
-        {"urls": list(each.urls)}
-        | ({"username": each.username} if each.username else {})
-        | ({"credential": held} if (held := each.credential.get_secret_value()) else {})
-        for each in settings.turn.ice_servers
-    ]
+def ice_for_pages(settings: Settings) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """What a page gets for a call it is about to make."""
+    servers = IceServers(settings)
+    policy = {"ice_transport_policy": "relay"} if settings.turn.page_relay_only else {}
+
+    async def ice() -> dict[str, Any]:
+        return {"ice_servers": [each.as_json() for each in await servers.now()], **policy}
+
+    return ice
 
 
 def metrics_route(metrics: Metrics) -> web.RouteDef:
@@ -108,12 +111,13 @@ async def serve(settings: Settings, start: Start, started: Started) -> None:
     page = Page(await asyncio.to_thread(read_page))
     try:
         async with asyncio.timeout(None) as patience:
+            tls = tls_context(settings.server)
             with bind(settings.server) as socket:
                 async with start(settings, metrics) as service, sampling(metrics):
                     app = build_app(settings, service, metrics, page)
-                    async with listening(app, socket):
+                    async with listening(app, socket, tls):
                         stop = stop_signal()
-                        started(_url(socket), service.choices)
+                        started(_url(socket, tls), service.choices)
                         failed = await until_stopped(stop, service)
                         log.info("stopping")
                         service.drain()
@@ -169,12 +173,14 @@ def bind(server: ServerSettings) -> Socket:
 
 
 @contextlib.asynccontextmanager
-async def listening(app: web.Application, socket: Socket) -> AsyncGenerator[None, None]:
-    """Answer HTTP while inside."""
+async def listening(
+    app: web.Application, socket: Socket, tls: ssl.SSLContext | None
+) -> AsyncGenerator[None, None]:
+    """Answer HTTP, or HTTPS, while inside."""
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
     try:
-        await web.SockSite(runner, socket).start()
+        await web.SockSite(runner, socket, ssl_context=tls).start()
         yield
     finally:
         await runner.cleanup()
@@ -191,9 +197,25 @@ async def sampling(metrics: Metrics) -> AsyncGenerator[None, None]:
         await asyncio.wait([sampler])
 
 
-def _url(socket: Socket) -> str:
+def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
+    """For HTTPS, if there is a certificate. Raises ConfigError if it cannot be used."""
+    if server.tls_cert is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(server.tls_cert, server.tls_key)
+    except OSError as error:
+        raise ConfigError(
+            f"The certificate {server.tls_cert} or its key cannot be used: {error}.",
+            hint="Both must be PEM; the key without a password, readable for this user.",
+        ) from error
+    return context
+
+
+def _url(socket: Socket, tls: ssl.SSLContext | None) -> str:
+    scheme = "http" if tls is None else "https"
     host, port = socket.getsockname()[:2]
     address = ipaddress.ip_address(host)
     if address.is_loopback or address.is_unspecified:
-        return f"http://localhost:{port}/"
-    return f"http://[{host}]:{port}/" if address.version == 6 else f"http://{host}:{port}/"
+        host = "localhost"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from server.signalling import Opened
 
 log = logging.getLogger(__name__)
 
-NewPeer = Callable[[str], Peer]
+NewPeer = Callable[[str], Awaitable[Peer]]
 """By the name of its call."""
 NewConversation = Callable[[str, Mapping[str, Any]], Conversation]
 """From a call id and OpenAI's session object; raises InputError if that is wrong."""
@@ -119,7 +119,7 @@ class Calls:
         return Opened(call.call_id, answer)
 
     async def _answer(self, offer: str, call_id: str) -> tuple[Peer, str]:
-        peer = self._new_peer(call_id)
+        peer = await self._new_peer(call_id)
         try:
             return peer, await peer.answer(offer)
         except BaseException:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,18 +65,21 @@ class Calls(Protocol):
 
 
 class Signalling:
-    """Routes over `calls`. `not_ready` says why no call can be taken, "" if one can."""
+    """Routes over `calls`. `ice` says which relays a page may use, with credentials made for it
+    now: `ice_servers`, and `ice_transport_policy` if it is not "all". `not_ready` says why no
+    call can be taken, "" if one can.
+    """
 
     def __init__(
         self,
         calls: Calls,
         auth: Auth,
-        ice_servers: Sequence[Mapping[str, Any]],
+        ice: Callable[[], Awaitable[Mapping[str, Any]]],
         not_ready: Callable[[], str],
     ) -> None:
         self._calls = calls
         self._auth = auth
-        self._ice_servers = ice_servers
+        self._ice = ice
         self._not_ready = not_ready
 
     def routes(self) -> list[web.RouteDef]:
@@ -126,7 +129,7 @@ class Signalling:
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 
     async def ice_servers(self, request: web.Request) -> web.Response:
-        body = {"ice_servers": self._ice_servers}
+        body = dict(await self._ice())
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 
     async def alive(self, request: web.Request) -> web.Response:

@@ -35,13 +35,18 @@ class Talked:
 
 
 async def talk(
-    question: Path, answer: Path, url: str, bearer: str | None, patience_s: float
+    question: Path,
+    answer: Path,
+    url: str,
+    bearer: str | None,
+    patience_s: float,
+    relay_only: bool,
 ) -> Talked:
     """Ask, wait for the end of the answer (`patience_s` at most), and write its sound.
 
     Raises InputError for a file that holds no sound, CallFailed.
     """
-    async with dial(url, bearer=bearer) as call:
+    async with dial(url, bearer=bearer, relay_only=relay_only) as call:
         await call.wait_for("session.created")
         said = await call.say(question)
         with suppress(TimeoutError):  # then what was heard so far is the result

@@ -18,17 +18,20 @@ import numpy as np
 from pipeline.audio.jitter import JitterBuffer, Nack
 from pipeline.audio.opus import OpusDecoder
 from pipeline.clock import now
-from pipeline.errors import UmigameError
+from pipeline.errors import ServiceError, UmigameError
 from pipeline.probe import NoProbe
 from pipeline.stage import Into
 from pipeline.timed import run_timed
 from pipeline.types import AudioFrame, Pcm
+from server.rtc.gather import IceConfig
 from server.rtc.microphone import AUDIBLE, RATE_HZ, Microphone, Said
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.peer import Peer
 from server.rtc.wav import read_sound
+from turn.ice import IceServer, read_offer
 
 CONNECT_S = 10.0
 CALLS = "v1/realtime/calls"
+ICE_SERVERS = "v1/realtime/ice-servers"
 
 
 class CallFailed(UmigameError):
@@ -146,12 +149,16 @@ async def dial(
     *,
     bearer: str | None = None,
     session: dict[str, Any] | None = None,
-    ice: IceConfig | None = None,
+    relay_only: bool = False,
 ) -> AsyncIterator[Caller]:
-    """Call the server at `base_url`; hang up at the end. Raises CallFailed."""
+    """Call the server at `base_url`; hang up at the end. Raises CallFailed.
+
+    `relay_only`: through one of the relays that the server names.
+    """
     headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    peer = Peer("caller", ice or IceConfig(loopback=True))
     async with aiohttp.ClientSession(headers=headers) as http:
+        servers = await _ice_servers(http, base_url)
+        peer = Peer("caller", IceConfig(servers, relay_only=relay_only, loopback=not relay_only))
         try:
             location = await _call(http, base_url, peer, session)
             await _connected(peer)
@@ -167,23 +174,46 @@ async def dial(
             await peer.close()
 
 
+async def _ice_servers(http: aiohttp.ClientSession, base_url: str) -> tuple[IceServer, ...]:
+    """The server's STUN and TURN servers; none if it does not say. Raises CallFailed."""
+    url = _url(base_url, ICE_SERVERS)
+    async with _asking(url), http.get(url) as response:
+        # A refusal is better told by the call itself.
+        listed = (await response.json())["ice_servers"] if response.ok else []
+    return read_offer(listed).servers
+
+
 async def _call(
     http: aiohttp.ClientSession, base_url: str, peer: Peer, session: dict[str, Any] | None
 ) -> str:
     """Offer, take the answer; the call's own URL."""
-    form = aiohttp.FormData({"sdp": await peer.offer()}, default_to_multipart=True)
-    form.add_field("session", json.dumps({"type": "realtime", **(session or {})}))
-    url = urljoin(base_url.rstrip("/") + "/", CALLS)
     try:
-        async with http.post(url, data=form) as response:
-            body = await response.text()
-            if response.status != 201:
-                raise _refusal(response.status, body)
-            await peer.accept(body)
-            return urljoin(url, response.headers.get("Location", ""))
+        offer = await peer.offer()
+    except ServiceError as error:
+        raise CallFailed(error.message, hint=error.hint) from error
+    form = aiohttp.FormData({"sdp": offer}, default_to_multipart=True)
+    form.add_field("session", json.dumps({"type": "realtime", **(session or {})}))
+    url = _url(base_url, CALLS)
+    async with _asking(url), http.post(url, data=form) as response:
+        body = await response.text()
+        if response.status != 201:
+            raise _refusal(response.status, body)
+        await peer.accept(body)
+        return urljoin(url, response.headers.get("Location", ""))
+
+
+def _url(base_url: str, path: str) -> str:
+    return urljoin(base_url.rstrip("/") + "/", path)
+
+
+@asynccontextmanager
+async def _asking(url: str) -> AsyncIterator[None]:
+    """What can go wrong with a request, as CallFailed."""
+    try:
+        yield
     except aiohttp.InvalidURL as error:
         hint = "Give it like http://localhost:8998."
-        raise CallFailed(f"{base_url} is no server's address.", hint=hint) from error
+        raise CallFailed(f"{url} is no server's address.", hint=hint) from error
     except aiohttp.ClientError as error:
         raise CallFailed(f"{url}: {error}.", hint="Is the server running?") from error
 
@@ -193,7 +223,8 @@ async def _connected(peer: Peer) -> None:
     await asyncio.wait(outcomes, timeout=CONNECT_S, return_when=asyncio.FIRST_COMPLETED)
     if not peer.connected.done():
         why = peer.closed.result() if peer.closed.done() else "no network path was found"
-        raise CallFailed(f"No connection: {why}.", hint="Is UDP to the server blocked?")
+        relays = " ".join(peer.relay_failures())
+        raise CallFailed(f"No connection: {why}.", hint=relays or "Is UDP to the server blocked?")
 
 
 async def _hang_up(http: aiohttp.ClientSession, location: str) -> None:

@@ -5,7 +5,6 @@ The server's side answers (`answer`), the terminal client's side offers (`offer`
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +14,6 @@ from aiortc import (
     RTCBundlePolicy,
     RTCConfiguration,
     RTCDataChannel,
-    RTCIceServer,
     RTCPeerConnection,
     RTCRtpReceiver,
     RTCRtpTransceiver,
@@ -27,35 +25,17 @@ from aiortc.rtp import RtpPacket
 
 from pipeline.channel import Channel, Full
 from pipeline.clock import now
-from pipeline.errors import ChannelClosed, InputError
+from pipeline.errors import ChannelClosed, InputError, ServiceError
 from pipeline.types import OpusPacket
 from server.rtc import sdp, seam
 from server.rtc.events import LABEL, EventSender
+from server.rtc.gather import Gathering, IceConfig
 from server.rtc.timeline import RtpTimeline
 
 RTP_CLOCK_HZ = 48_000
 """RFC 7587 section 4.1."""
 GOODBYE_S = 1.0
 """A connection that ends this soon after its last datagram was ended by it (DTLS close_notify)."""
-
-
-@dataclass(frozen=True, slots=True)
-class IceServer:
-    """A STUN or TURN server."""
-
-    urls: tuple[str, ...]
-    username: str | None = None
-    credential: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IceConfig:
-    """How a peer looks for a path. aiortc takes the first STUN and the first TURN URL."""
-
-    servers: tuple[IceServer, ...] = ()
-    relay_only: bool = False
-    loopback: bool = False
-    """Offer 127.0.0.1 too; done anyway where there is no other address."""
 
 
 class PacketTrack(MediaStreamTrack):
@@ -109,16 +89,14 @@ class Peer:
         self._audio = self._connection.addTransceiver(PacketTrack(self.to_send))
         _speak_opus_only(self._audio)
         seam.RtpTap(self._audio.receiver, self._on_rtp)
-        self._path = seam.IcePath(
-            self._audio.receiver.transport.transport,
-            loopback=self._ice.loopback,
-            relay_only=self._ice.relay_only,
-        )
+        transport = self._audio.receiver.transport.transport
+        self._gathering = Gathering(seam.ice_connection(transport), self._ice)
+        self._path = seam.IcePath(transport, self._gathering.candidates)
 
     async def answer(self, offer_sdp: str) -> str:
         """The answer to a browser's offer; candidates of ours are all in it.
 
-        Raises InputError if the offer cannot be used.
+        Raises InputError if the offer cannot be used, ServiceError as `offer` does.
         """
         self._offer = sdp.parse_offer(offer_sdp)
         try:
@@ -131,7 +109,10 @@ class Peer:
         return sdp.finish_answer(self._connection.localDescription.sdp, self._offer)
 
     async def offer(self) -> str:
-        """Our own offer, with one audio m-line and the data channel."""
+        """Our own offer, with one audio m-line and the data channel.
+
+        Raises ServiceError if it must be relayed, and no relay can be had.
+        """
         self._on_channel(self._connection.createDataChannel(LABEL))
         await self._gather()
         return sdp.finish_offer(self._connection.localDescription.sdp)
@@ -175,6 +156,10 @@ class Peer:
         """Whether media goes through a TURN server; None until connected."""
         return self._path.relayed
 
+    def relay_failures(self) -> list[str]:
+        """Why no relay could be had, a sentence a URL; empty if one was, or none is known."""
+        return self._gathering.relay_failures
+
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. A second call does nothing more."""
         self._end("closed by us")
@@ -185,6 +170,9 @@ class Peer:
     async def _gather(self) -> None:
         """Collect our candidates, then look for a path in the background."""
         await self._connection.setLocalDescription()
+        if not self._gathering.found:
+            why = " ".join(self.relay_failures()) or "None is known: see TURN in the README."
+            raise ServiceError("turn", "No relay could be had.", hint=why)
         self._nacking = asyncio.create_task(self._send_nacks(), name=f"{self.name} nacks")
 
     async def _send_nacks(self) -> None:
@@ -242,7 +230,7 @@ LOST = "the network path was lost"
 
 def _configuration(ice: IceConfig) -> RTCConfiguration:
     return RTCConfiguration(
-        iceServers=[RTCIceServer(list(s.urls), s.username, s.credential) for s in ice.servers],
+        iceServers=[],  # Gathering asks them
         iceTransportPolicy=RTCIceTransportPolicy("relay" if ice.relay_only else "all"),
         bundlePolicy=RTCBundlePolicy.MAX_BUNDLE,
     )

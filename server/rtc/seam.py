@@ -7,18 +7,19 @@ What stock aiortc has no public way for, and why we need it:
 - NACKs for audio (RFC 4585 section 6.2.1).
 - Consent checks each second (RFC 7675), how long their answers take, and when the peer was last
   heard. (The round-trip time of RTCP reports comes only after 5 s from Chromium.)
-- A loopback candidate, a short wait for STUN, and no strangers' datagrams.
+- Candidates that we gather ourselves (gather.py), and no strangers' datagrams.
 
 `aiortc` is pinned; `check` runs at import and names whatever has moved.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, cast
 
 import aioice.ice
 import aioice.stun
 import aiortc.rtcrtpreceiver
+from aioice import Candidate
 from aiortc import RTCIceTransport, RTCRtpReceiver
 from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket
@@ -30,9 +31,6 @@ CONSENT_S = 1.0
 """Between two consent checks; aioice's own 5 s would notice a lost path too late."""
 CONSENT_FAILURES = 20
 """Each costs CONSENT_S and half a second of waiting: consent expires after 30 s (RFC 7675)."""
-STUN_WAIT_S = 1.0
-RELAY_WAIT_S = 3.0
-"""How long gathering may hold up the answer when a STUN or TURN server says nothing."""
 MAX_STREAMS = 31
 """Report blocks that fit one RTCP receiver report (RFC 3550 section 6.4.2)."""
 
@@ -49,6 +47,8 @@ NEEDED = (
     (aioice.ice, "CONSENT_FAILURES"),
     (aioice.ice, "Connection.get_component_candidates"),
     (aioice.ice, "Connection._protocols"),
+    (aioice.ice, "relayed_candidate"),
+    (aioice.ice, "server_reflexive_candidate"),
     (aioice.ice, "Connection._nominated"),
     (aioice.ice, "Connection.check_incoming"),
     (aioice.ice, "CandidatePair.remote_addr"),
@@ -114,22 +114,29 @@ async def send_nack(receiver: RTCRtpReceiver, ssrc: int, sequences: Sequence[int
     await receiver._send_rtcp_nack(ssrc, list(sequences))
 
 
+Gather = Callable[[int], Awaitable[list[Candidate]]]
+"""Finds the candidates of a component, in place of aioice (gather.py)."""
+
+
+def ice_connection(transport: RTCIceTransport) -> Any:
+    """aioice's connection below one of aiortc's."""
+    return transport._connection
+
+
 class IcePath:
     """Stands between a peer's sockets and its ICE connection.
 
     Must be made before candidates are gathered.
     """
 
-    def __init__(self, transport: RTCIceTransport, *, loopback: bool, relay_only: bool) -> None:
+    def __init__(self, transport: RTCIceTransport, gather: Gather) -> None:
         self.heard_at_s = now()
         """Loop time of the newest datagram from the peer, consent checks included."""
         self.rtt_s: float | None = None
         """Smoothed time that the peer's answers to our checks take; None before the first."""
-        self._connection = cast(Any, transport._connection)
-        self._loopback = loopback
-        self._relay_only = relay_only
+        self._connection = ice_connection(transport)
+        self._gather_ours = gather
         self._proven: set[tuple[Any, ...]] = set()
-        self._gather_stock = self._connection.get_component_candidates
         self._connection.get_component_candidates = self._gather
         self._check_stock = self._connection.check_incoming
         self._connection.check_incoming = self._checked
@@ -142,12 +149,8 @@ class IcePath:
             return None
         return "relay" in (pair.local_candidate.type, pair.remote_candidate.type)
 
-    async def _gather(self, component: int, addresses: list[str]) -> Any:
-        """As aioice does, but never long; over loopback too if wanted, or if it is all there is."""
-        if not self._relay_only and (self._loopback or not addresses):
-            addresses = [*addresses, "127.0.0.1"]
-        wait_s = STUN_WAIT_S if self._connection.turn_server is None else RELAY_WAIT_S
-        candidates = await self._gather_stock(component, addresses, timeout=wait_s)
+    async def _gather(self, component: int, addresses: list[str]) -> list[Candidate]:
+        candidates = await self._gather_ours(component)
         for protocol in self._connection._protocols:
             _Gate(protocol, self)
         return candidates

@@ -13,8 +13,9 @@ from playwright.async_api import Page
 
 from pipeline.types import OpusPacket
 from server.bench.chromium import chromium
+from server.rtc.gather import IceConfig
 from server.rtc.microphone import RATE_HZ, Microphone
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.peer import Peer
 
 CALL = """async ({video, trickle}) => {
   const stream = await navigator.mediaDevices.getUserMedia({audio: true});

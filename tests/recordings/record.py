@@ -20,7 +20,8 @@ from piper import PiperVoice
 from pipeline.audio.rtpdump import write_rtpdump
 from pipeline.types import OpusPacket, Pcm
 from server.bench.chromium import chromium
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.gather import IceConfig
+from server.rtc.peer import Peer
 from server.weights import Weights
 
 HERE = Path(__file__).parent

@@ -12,7 +12,8 @@ from pipeline.clock import now
 from pipeline.errors import ServiceError
 from pipeline.types import OpusPacket
 from server.bench.media.clicks import PERIOD, RATE_HZ, ClickFinder, away_s
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.gather import IceConfig
+from server.rtc.peer import Peer
 
 PACKET_S = 0.02
 PACKET_TICKS = 960

@@ -10,7 +10,8 @@ from pipeline.probe import no_probes
 from pipeline.stage import Into
 from pipeline.types import AudioFrame, SessionConfig, StepInput, StepOutput
 from pipeline.voice_path import VoicePath
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.gather import IceConfig
+from server.rtc.peer import Peer
 
 RATE_HZ = 24_000
 SLOTS = 256

@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.gather import IceConfig
+from server.rtc.peer import Peer
 
 Doctor = Callable[[str], str]
 Connect = Callable[..., Awaitable[tuple[Peer, Peer]]]

@@ -11,8 +11,9 @@ from aiohttp import web
 
 from pipeline.types import Pcm
 from server.rtc.client import CallFailed, dial
+from server.rtc.gather import IceConfig
 from server.rtc.microphone import RATE_HZ
-from server.rtc.peer import IceConfig, Peer
+from server.rtc.peer import Peer
 from server.rtc.wav import read_sound, write_wav
 
 PITCH_HZ = 440

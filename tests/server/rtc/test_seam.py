@@ -7,6 +7,7 @@ from aiortc import RTCPeerConnection
 
 from pipeline.errors import ConfigError
 from server.rtc import seam
+from server.rtc.gather import Gathering, IceConfig
 
 
 def test_every_private_name_is_where_it_was() -> None:
@@ -37,7 +38,7 @@ async def test_a_peer_may_send_on_another_path_than_the_one_we_chose() -> None:
     connection = transport._connection
     checks: list[object] = []
     connection.check_incoming = lambda *check: checks.append(check)
-    path = seam.IcePath(transport, loopback=True, relay_only=False)
+    path = seam.IcePath(transport, Gathering(connection, IceConfig()).candidates)
     connection.check_incoming("a check with the right password", ("192.0.2.1", 4000), "socket")
     assert path.from_peer(("192.0.2.1", 4000))
     assert not path.from_peer(("192.0.2.1", 4001)), "a stranger"
