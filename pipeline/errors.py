@@ -7,6 +7,7 @@ UmigameError
  ├── EngineError      the front-end died: every session on it ends with this cause
  │    └── EngineFull  no slot is free: the caller waits in the queue
  └── ServiceError     STT, LLM or TTS failed: retried in its own branch, the voice goes on
+      └── TakeOver    in mid-answer, but another LLM is ready: it is asked at once
 
 Every error carries what went wrong and, where somebody can act on it, what to do next.
 """
@@ -59,3 +60,7 @@ class ServiceError(UmigameError):
         super().__init__(message, hint=hint)
         self.service = service
         self.retry_after_s = retry_after_s
+
+
+class TakeOver(ServiceError):
+    """An LLM failed after it had begun to answer, and another can be asked the same at once."""

@@ -56,6 +56,30 @@ class OracleText:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class OracleChosen:
+    """Of several LLMs one answers."""
+
+    epoch: int
+    source: str
+    why: str
+    """What spoke for it, or against those before it."""
+    over: tuple[str, ...]
+    """Others that had been asked, and whose answers are not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSpent:
+    """What an LLM's answer cost, used or not."""
+
+    epoch: int
+    source: str
+    prompt_tokens: int
+    answer_tokens: int
+    exact: bool
+    """False: estimated from the text, as the answer was cut short or its cost not told."""
+
+
 class Fate(StrEnum):
     USED = "used"
     """Spoken, from an answer complete or still coming."""
@@ -152,6 +176,8 @@ Event = (
     | Typed
     | OracleAsked
     | OracleText
+    | OracleChosen
+    | OracleSpent
     | OracleFate
     | ReplyStarted
     | ReplyWord

@@ -3,9 +3,11 @@
 Plain frozen values: the server reads them from TOML, environment and flags, tests build them.
 """
 
-from typing import Literal
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 
 class _Group(BaseModel):
@@ -110,22 +112,71 @@ class OracleSettings(_Group):
     )
     answer_sentences: int = Field(default=2, ge=1, description="an answer is cut after these")
     history_tokens: int = Field(default=600, ge=100, description="history an LLM is shown")
+    budget_tokens: int | None = Field(
+        default=None, ge=1, description="most a conversation may cost, prompts included"
+    )
+    race: Literal["fallback", "hedge"] = Field(
+        default="fallback",
+        description="of several LLMs: ask the next when one fails, or all at once",
+    )
+    arbiter: Literal["first", "preference", "agreement"] = Field(
+        default="first",
+        description="hedge: whose answer is taken; the first to come, the first in the list"
+        " unless it is preference_s late, or the first two that agree",
+    )
+    preference_s: float = Field(
+        default=0.4, ge=0, description="hedge: wait for an LLM further up the list"
+    )
 
 
-class LlmSettings(_Group):
-    """[llm]: which text model answers."""
+class _Llm(_Group):
+    model: str = Field(default="", description="the API's model name; empty: a sensible one")
+    base_url: str = Field(default="", description="the API's address; empty: the provider's own")
+    api_key: SecretStr = Field(default=SecretStr(""), description="the API's key")
+    api_key_env: str = Field(
+        default="", description="variable that holds the key; empty: the provider's own"
+    )
+    answer_tokens: int = Field(default=100, ge=1, description="longest answer")
+    extra: dict[str, Any] = Field(
+        default={}, description="added to each request as it is, as an API's own switches"
+    )
 
-    provider: Literal["auto", "local", "openai"] = Field(
+
+class LlmProfile(_Llm):
+    """[llm.NAME]: a text model with a name of its own."""
+
+    provider: Literal["local", "openai", "anthropic"] = Field(
+        default="openai", description="openai: any OpenAI-compatible API"
+    )
+    first_token_s: float | None = Field(
+        default=None, gt=0, description="as [oracle] first_token_s, for this one"
+    )
+
+
+class LlmSettings(_Llm):
+    """[llm]: which text model answers, if none is named."""
+
+    model_config = ConfigDict(extra="allow")  # profiles, and nothing else
+    __pydantic_extra__: dict[str, LlmProfile]
+
+    provider: Literal["auto", "local", "openai", "anthropic"] = Field(
         default="auto",
         description="local: the small one that is brought along; openai: any OpenAI-compatible"
-        " API; auto: a key if there is one, else Ollama or vLLM on this machine, else local",
+        " API; auto: OpenAI's if there is a key, else Ollama or vLLM on this machine, else local",
     )
-    model: str = Field(default="", description="the API's model name; empty: a sensible one")
-    base_url: str = Field(default="", description="the API's address; empty: OpenAI's")
-    api_key: SecretStr = Field(default=SecretStr(""), description="the API's key")
-    answer_tokens: int = Field(default=100, ge=1, description="longest answer")
     threads: int = Field(default=0, ge=0, description="local: CPU threads; 0: by the machine")
     context_tokens: int = Field(default=2048, ge=512, description="local: context of a request")
+
+    @property
+    def profiles(self) -> Mapping[str, LlmProfile]:
+        return self.__pydantic_extra__
+
+    @model_validator(mode="after")
+    def _names_can_be_listed(self) -> "LlmSettings":
+        for name in self.profiles:
+            if not re.fullmatch("[a-z0-9][a-z0-9._-]*", name) or name == "auto":
+                raise ValueError(f"{name}: a profile's name has small letters, digits, - . and _")
+        return self
 
 
 class PipelineSettings(_Group):

@@ -13,11 +13,6 @@ from pipeline.frontends.voice.tts import PiperTts, require_piper
 from pipeline.frontends.voice.voice import VoiceFrontEnd
 from pipeline.graph import Services
 from pipeline.hearing.vad import SileroVad
-from pipeline.llm.choose import LlmChoice, choose, find_neighbours
-from pipeline.llm.face import TextModel
-from pipeline.llm.local import LocalLlm
-from pipeline.llm.openai import OpenAIModel
-from pipeline.oracle.prompt import opening
 from pipeline.stt.face import SpeechToText
 from pipeline.stt.local import MoonshineStt
 from pipeline.types import Mode, SessionConfig
@@ -25,6 +20,7 @@ from server.admission import Admission
 from server.app import Choice
 from server.calls import Calls
 from server.factory import CallFactory, Parts
+from server.llms import Llms, Plan, plan, start_llms
 from server.metrics import Metrics
 from server.realtime.session import Offered
 from server.settings import Settings
@@ -63,26 +59,26 @@ class Running:
 async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running, None]:
     """Everything a call needs, ready while inside. Raises ConfigError before anybody can call."""
     refuse_impossible(settings)
-    chosen = choose(settings.llm, await find_neighbours(settings.llm))
+    planned = await plan(settings)
     weights = Weights(settings.server.cache)
-    roles = ("vad", "tts", "llm") if chosen.local else ("vad", "tts")
+    roles = ("vad", "tts", "llm") if planned.local else ("vad", "tts")
     await asyncio.to_thread(weights.fetch, roles)
     base = SessionConfig(mode=settings.session.mode, stt=STT)
     with ThreadPoolExecutor(1, "hearing") as hearing, contextlib.closing(MoonshineStt()) as stt:
         tts = await asyncio.to_thread(PiperTts, weights.path("tts"))
         async with (
             ThreadEngine(VoiceFrontEnd(settings.voice, tts)) as engine,
-            text_model(chosen, settings, weights, base) as model,
+            start_llms(planned, settings, weights, base) as llms,
         ):
             parts = Parts(
                 settings,
                 metrics,
                 engine,
-                Services(stt, hearing, metrics, model if isinstance(model, LocalLlm) else None),
+                Services(stt, hearing, metrics, llms.local),
                 SileroVad(weights.path("vad")),
-                model,
-                offered(engine, stt, model),
-                replace(base, llm=model.name),
+                llms,
+                offered(engine, stt, llms),
+                replace(base, llm=llms.default),
             )
             admission = Admission(
                 settings.limits.calls or engine.info.slots,
@@ -102,24 +98,24 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
             ) as calls:
                 loop = asyncio.get_running_loop()
                 tts.watch(lambda state: loop.call_soon_threadsafe(calls.tell, state))
-                yield Running(calls, choices(parts, chosen), engine)
+                yield Running(calls, choices(parts, planned), engine)
                 calls.drain()
 
 
-def offered(engine: Engine, stt: SpeechToText, model: TextModel) -> Offered:
+def offered(engine: Engine, stt: SpeechToText, llms: Llms) -> Offered:
     """What clients may ask for."""
     info = engine.info
     modes = tuple(mode for mode in Mode if info.speaks_alone or mode is not Mode.S2S)
-    return Offered(info.name, VOICE, modes, (STT,), (model.name,), stt.languages)
+    return Offered(info.name, VOICE, modes, (STT,), llms.names, stt.languages)
 
 
-def choices(parts: Parts, chosen: LlmChoice) -> list[Choice]:
+def choices(parts: Parts, planned: Plan) -> list[Choice]:
     """For the start-up lines."""
     info = parts.engine.info
     return [
         Choice("front-end", info.name, f"the default; {info.slots} calls at once"),
         Choice("STT", parts.services.stt.name, f"the default; {NO_KEY_NEEDED}"),
-        Choice("LLM", parts.model.name, chosen.reason),
+        Choice("LLM", parts.llms.race(planned.default).name, planned.reason),
         Choice("TTS", f"Piper, {VOICE}", f"the front-end's voice; {NO_KEY_NEEDED}"),
         Choice("mode", parts.base.mode.value, "of calls that do not ask for another"),
     ]
@@ -143,38 +139,3 @@ def refuse_impossible(settings: Settings) -> None:
             hint="Use --mode tandem or --mode cascade.",
         )
     require_piper()  # now, not after its voice was fetched
-
-
-@contextlib.asynccontextmanager
-async def text_model(
-    chosen: LlmChoice, settings: Settings, weights: Weights, base: SessionConfig
-) -> AsyncGenerator[TextModel, None]:
-    """The LLM, ready to be asked while inside."""
-    if not chosen.local:
-        key = settings.llm.api_key.get_secret_value()
-        remote = OpenAIModel(
-            chosen.model,
-            api_key=key,
-            base_url=chosen.base_url,
-            max_tokens=settings.llm.answer_tokens,
-        )
-        try:
-            yield remote
-        finally:
-            await remote.close()
-        return
-    local = LocalLlm(
-        weights.path("llm"),
-        slots=settings.voice.slots + 1,  # a superseded answer may hold one for a moment
-        settings=settings.llm,
-        warm=opening(base),
-    )
-    async with asyncio.TaskGroup() as tasks:
-        kept = tasks.create_task(local.run(), name="local LLM")
-        ready = tasks.create_task(local.ready(), name="local LLM ready")
-        await asyncio.wait((kept, ready), return_when=asyncio.FIRST_COMPLETED)
-        if ready.done():
-            try:
-                yield local
-            finally:
-                kept.cancel()

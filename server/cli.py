@@ -41,7 +41,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="0: any free one.")] = None,
     front_end: Annotated[str | None, typer.Option(help="What speaks.")] = None,
     stt: Annotated[str | None, typer.Option(help="Speech to text.")] = None,
-    llm: Annotated[str | None, typer.Option(help="The text model.")] = None,
+    llm: Annotated[str | None, typer.Option(help="The text model, or several: gpt,claude.")] = None,
     mode: Annotated[str | None, typer.Option(help="tandem, cascade or s2s.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls at once.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
@@ -50,8 +50,7 @@ def serve(
     """Run the server and its page."""
     flags = {
         "server": _given(host=host, port=port, front_end=front_end),
-        "session": _given(stt=stt, mode=mode),
-        "llm": _given(provider=llm),
+        "session": _given(stt=stt, mode=mode, llm=llm),
         "limits": _given(calls=max_calls),
     }
     settings = load(config, flags)
@@ -88,14 +87,13 @@ def talk(
         str | None, typer.Option(envvar="UMIGAME_BEARER", help="Where the server wants one.")
     ] = None,
     patience: Annotated[float, typer.Option(help="Seconds to wait for the answer.")] = 30.0,
-    relay_only: Annotated[bool, typer.Option("--relay-only", help="Through TURN only.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a running server a question from a sound file, over WebRTC."""
     from server.talk import talk as run
 
     with messages().status("Talking…"):
-        talked = run_async(run(question, out, url, bearer, patience, relay_only))
+        talked = run_async(run(question, out, url, bearer, patience))
     print_record(talked, as_json)
 
 

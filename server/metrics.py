@@ -16,6 +16,7 @@ from pipeline.events import (
     Latency,
     OracleAsked,
     OracleFate,
+    OracleSpent,
     OracleText,
     Overload,
     ReplyEnded,
@@ -70,6 +71,7 @@ class Metrics:
         )
         self.late = self._counter("late_frames", "Frames dropped to keep up", "where")
         self.oracle_words = self._counter("oracle_words", "What became of them", "fate")
+        self.llm_tokens = self._counter("llm_tokens", "Spent, used or not", "source", "kind")
         self.replies = self._counter("replies", "Spoken replies", "cut")
         self.service_up = Gauge(
             "umigame_service_up", "Back-ends, as last seen", ["service"], registry=self.registry
@@ -118,6 +120,9 @@ class CallMeter:
                 m.replies.labels("yes" if cut else "no").inc()
             case OracleFate(fate=fate, words=words):
                 m.oracle_words.labels(fate.value).inc(words)
+            case OracleSpent(source=source, prompt_tokens=asked, answer_tokens=said):
+                m.llm_tokens.labels(source, "prompt").inc(asked)
+                m.llm_tokens.labels(source, "answer").inc(said)
             case Overload(where=where, frames=frames):
                 m.late.labels(where).inc(frames)
             case ServiceState(service=service, up=up):

@@ -28,6 +28,7 @@ from pipeline.hearing.hearing import Hearing
 from pipeline.hearing.vad import SileroVad
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.probe import no_probes
 from pipeline.settings import HearingSettings, OracleSettings
 from pipeline.stt.local import MoonshineStt
@@ -82,7 +83,7 @@ async def _replay(
     packets: Sequence[OpusPacket], vad: SileroVad, settings: HearingSettings, services: Services
 ) -> tuple[Replayed, Pcm]:
     config, history, listener, peer = SessionConfig(), History(1), Listener(), RecordedPeer()
-    oracle = Oracle(Nobody(), OracleSettings(), history, config)
+    oracle = Oracle(alone(Nobody()), OracleSettings(), history, config)
     conversation = Conversation("replay", config, oracle, history, now)
     engine = InlineEngine(listener)
     slot = await engine.open(config)

@@ -8,6 +8,7 @@ itself is never shown, for it may be a secret.
 import difflib
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -31,10 +34,9 @@ from pydantic_settings import (
 )
 
 from pipeline.errors import ConfigError
-from pipeline.settings import PipelineSettings
+from pipeline.settings import LlmProfile, PipelineSettings
 from pipeline.types import Mode
-from server.groups import Group, Names, Networks
-from server.reach import File, NetworkSettings, TurnSettings
+from server.keys import llm_variables
 
 PER_IP = 4
 """Calls of one address, where others can call: of a household, say."""
@@ -46,13 +48,31 @@ PREFIX = "UMIGAME_"
 _NESTED = "__"
 
 
+def _split(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part] if isinstance(value, str) else value
+
+
+def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
+    for network in networks:
+        ipaddress.ip_network(network)
+    return networks
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Networks = Annotated[Names, AfterValidator(_check_networks)]
+
+
 def default_cache() -> Path:
     """Where caches live (XDG base directories), unless server.cache says otherwise."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "umigame"
 
 
-class ServerSettings(Group):
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServerSettings(_Group):
     """[server]: where it listens, and who may use it."""
 
     host: str = "127.0.0.1"
@@ -63,8 +83,6 @@ class ServerSettings(Group):
     trusted_proxies: Networks = Field(
         default=(), description="addresses or networks whose X-Forwarded-For is believed"
     )
-    tls_cert: File | None = Field(default=None, description="certificate chain (PEM): HTTPS")
-    tls_key: File | None = Field(default=None, description="its private key (PEM)")
     front_end: str = "voice"
     cache: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
         default_factory=default_cache, description="folder for what is fetched or made once"
@@ -91,12 +109,6 @@ class ServerSettings(Group):
         return secret
 
     @model_validator(mode="after")
-    def _whole_pair(self) -> "ServerSettings":
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise ValueError("tls_cert and tls_key go together")
-        return self
-
-    @model_validator(mode="after")
     def _secret_if_exposed(self) -> "ServerSettings":
         if self.secret is None and self.exposed:
             raise ValueError(
@@ -106,7 +118,7 @@ class ServerSettings(Group):
         return self
 
 
-class LimitSettings(Group):
+class LimitSettings(_Group):
     """[limits]: how many calls, and how long they may last."""
 
     calls: int | None = Field(default=None, ge=1, description="default: the engine's slots")
@@ -119,11 +131,28 @@ class LimitSettings(Group):
     drain_s: float = Field(default=10, ge=0, description="to end calls in at shutdown")
 
 
-class SessionSettings(Group):
+class SessionSettings(_Group):
     """[session]: what a call gets unless it asks for something else."""
 
     mode: Mode = Mode.TANDEM
     stt: Literal["local"] = "local"
+    llm: Names = Field(
+        default=(), description="names of [llm.NAME], local or auto, the best liked first"
+    )
+
+
+class IceServer(_Group):
+    """A STUN or TURN server, as in RTCIceServer."""
+
+    urls: Names
+    username: str = ""
+    credential: SecretStr = SecretStr("")
+
+
+class TurnSettings(_Group):
+    """[turn]: how browsers behind NAT reach us."""
+
+    ice_servers: tuple[IceServer, ...] = ()
 
 
 class Settings(PipelineSettings, BaseSettings):
@@ -138,7 +167,6 @@ class Settings(PipelineSettings, BaseSettings):
     server: ServerSettings = Field(default_factory=ServerSettings)
     limits: LimitSettings = LimitSettings()
     session: SessionSettings = SessionSettings()
-    network: NetworkSettings = NetworkSettings()
     turn: TurnSettings = TurnSettings()
 
     @property
@@ -156,23 +184,20 @@ class Settings(PipelineSettings, BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         file_settings = TomlConfigSettingsSource(settings_cls)
-        return init_settings, env_settings, file_settings, OpenAiVariables(settings_cls)
+        return init_settings, env_settings, file_settings, ProviderVariables(settings_cls)
 
 
-class OpenAiVariables(PydanticBaseSettingsSource):
-    """OPENAI_API_KEY and OPENAI_BASE_URL, as every OpenAI client reads them.
-
-    Not when llm.base_url or api_key is set: a key must not go to a server it is not for.
-    """
+class ProviderVariables(PydanticBaseSettingsSource):
+    """Keys and addresses of LLMs from the variables that their own clients read."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError  # of use only to sources that look up field by field
 
     def __call__(self) -> dict[str, Any]:
-        names = {"api_key": "OPENAI_API_KEY", "base_url": "OPENAI_BASE_URL"}
-        found = {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
         ours = self.current_state.get("llm", {})
-        return {} if names.keys() & ours.keys() or not found else {"llm": found}
+        profiles = {name: each for name, each in ours.items() if isinstance(each, dict)}
+        found = {name: llm_variables(each, os.environ) for name, each in profiles.items()}
+        return {"llm": {**found, **llm_variables(ours, os.environ)}}
 
 
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
@@ -202,8 +227,15 @@ def _check_environment(environ: Mapping[str, str]) -> None:
     """pydantic-settings overlooks variables that it does not know."""
     known = list(_variables())
     for name in environ:
-        if name.upper().startswith(PREFIX) and name.upper() not in known:
-            raise ConfigError(f"{name} is not a setting.", hint=_suggest(name.upper(), known))
+        upper = name.upper()
+        if upper.startswith(PREFIX) and upper not in known and not _PROFILE.fullmatch(upper):
+            raise ConfigError(f"{name} is not a setting.", hint=_suggest(upper, known))
+
+
+_PROFILE = re.compile(
+    rf"{PREFIX}LLM{_NESTED}[^_].*{_NESTED}({'|'.join(LlmProfile.model_fields)})", re.IGNORECASE
+)
+"""Variables of [llm.NAME]."""
 
 
 def _variables() -> Iterator[str]:
@@ -217,7 +249,7 @@ def _explain(error: ValidationError, file: Path, flags: Mapping[str, Any]) -> Co
     first = error.errors(include_url=False, include_input=False)[0]
     where = _origin(first["loc"], file, flags)
     key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "model_type"):  # where profiles can be, so can typos
         known = list(_model_at(first["loc"][:-1]).model_fields)
         return ConfigError(
             f"{where}: {key} is not a setting.", hint=_suggest(str(first["loc"][-1]), known)
@@ -226,12 +258,14 @@ def _explain(error: ValidationError, file: Path, flags: Mapping[str, Any]) -> Co
 
 
 def _origin(loc: tuple[int | str, ...], file: Path, flags: Mapping[str, Any]) -> str:
-    group, key = [str(part) for part in (*loc, "")[:2]]
-    variable = f"{PREFIX}{group}{_NESTED}{key}".upper()
-    if key in flags.get(group, {}):
+    parts = [str(part) for part in loc]
+    if parts[1:] and parts[1] in flags.get(parts[0], {}):
         return "Command line"
-    if variable in (name.upper() for name in os.environ):
-        return variable
+    names = {name.upper() for name in os.environ}
+    for depth in (3, 2):
+        variable = f"{PREFIX}{_NESTED.join(parts[:depth])}".upper()
+        if variable in names:
+            return variable
     return str(file) if file.is_file() else "Settings"
 
 
@@ -244,7 +278,8 @@ def _model_at(loc: tuple[int | str, ...]) -> type[BaseModel]:
     model: type[BaseModel] = Settings
     for part in loc:
         if isinstance(part, str):
-            model = _model_in(model.model_fields[part].annotation)
+            field = model.model_fields.get(part)
+            model = _model_in(field.annotation) if field else LlmProfile
     return model
 
 

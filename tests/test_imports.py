@@ -33,6 +33,7 @@ HOMES = {
     "os.environ": "server/settings.py",
     "os.getenv": "server/settings.py",
     "openai": "pipeline/llm/openai.py",
+    "anthropic": "pipeline/llm/anthropic.py",
     "xllamacpp": "pipeline/llm/",
     "onnxruntime": ("pipeline/hearing/vad.py", "pipeline/frontends/voice/worker.py"),
     "moonshine_voice": "pipeline/stt/",

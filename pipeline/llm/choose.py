@@ -1,14 +1,12 @@
-"""Which LLM to talk to, found out once at the start."""
+"""Which LLM to talk to where none is named, found out once at the start."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.errors import ConfigError
 from pipeline.llm.openai import list_models
-from pipeline.settings import LlmSettings
+from pipeline.settings import LlmProfile, LlmSettings
 
-OPENAI_MODEL = "gpt-4.1-mini"
 NEIGHBOURS = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "vLLM": "http://127.0.0.1:8000/v1",
@@ -29,13 +27,7 @@ class Neighbour:
 class LlmChoice:
     reason: str
     """For the start-up line."""
-    model: str = ""
-    """Empty: the local one that is brought along."""
-    base_url: str = ""
-
-    @property
-    def local(self) -> bool:
-        return not self.model
+    profile: LlmProfile
 
 
 async def find_neighbours(settings: LlmSettings) -> list[Neighbour]:
@@ -50,31 +42,28 @@ async def find_neighbours(settings: LlmSettings) -> list[Neighbour]:
 
 
 def choose(settings: LlmSettings, neighbours: Sequence[Neighbour] = ()) -> LlmChoice:
-    """Raises ConfigError if the settings ask for what they do not describe."""
-    if settings.provider == "local":
-        return LlmChoice("the settings say so")
+    """What [llm] itself, without its profiles, comes to."""
+    if settings.provider != "auto":
+        return LlmChoice("the settings say so", _profile(settings, provider=settings.provider))
     if _explicit(settings):
         reason = f"the settings name {settings.base_url}" if settings.base_url else "there is a key"
-        return LlmChoice(reason, _model(settings), settings.base_url)
-    if settings.provider == "openai":
-        raise ConfigError(
-            "The settings choose an OpenAI-compatible LLM, but give neither key nor address.",
-            hint="Set OPENAI_API_KEY, or base_url under [llm].",
-        )
+        return LlmChoice(reason, _profile(settings, provider="openai"))
     for neighbour in neighbours:
         if model := next((m for m in neighbour.models if "embed" not in m), ""):
-            reason = f"{neighbour.name} runs on this machine"
-            return LlmChoice(reason, settings.model or model, neighbour.base_url)
-    return LlmChoice("no key, and no Ollama or vLLM on this machine")
+            found = {"model": settings.model or model, "base_url": neighbour.base_url}
+            return LlmChoice(
+                f"{neighbour.name} runs on this machine",
+                _profile(settings, provider="openai", **found),
+            )
+    reason = "no key, and no Ollama or vLLM on this machine"
+    return LlmChoice(reason, _profile(settings, provider="local"))
 
 
 def _explicit(settings: LlmSettings) -> bool:
     return bool(settings.base_url or settings.api_key.get_secret_value())
 
 
-def _model(settings: LlmSettings) -> str:
-    if settings.base_url and not settings.model:
-        raise ConfigError(
-            f"No model is named for {settings.base_url}.", hint="Set model under [llm]."
-        )
-    return settings.model or OPENAI_MODEL
+def _profile(settings: LlmSettings, **values: object) -> LlmProfile:
+    shared = LlmProfile.model_fields.keys() & LlmSettings.model_fields.keys()
+    ours = {name: getattr(settings, name) for name in shared}
+    return LlmProfile.model_validate(ours | values)

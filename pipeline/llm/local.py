@@ -15,6 +15,7 @@ from pathlib import Path
 from pipeline.clock import now
 from pipeline.errors import ConfigError, ServiceError
 from pipeline.llm.completeness import TOP, ends, prompt
+from pipeline.llm.face import Usage
 from pipeline.llm.llama_server import LlamaConfig
 from pipeline.llm.openai import OpenAIModel
 from pipeline.settings import LlmSettings
@@ -61,7 +62,7 @@ class LocalLlm:
         """Returns once it can be asked."""
         await self._ready.wait()
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str | Usage, None]:
         if self._model is None:
             raise ServiceError("llm", f"{self.name} is starting again.")
         async with aclosing(self._model.stream(messages)) as pieces:
@@ -173,15 +174,6 @@ async def _first_piece(model: OpenAIModel, messages: Sequence[Message]) -> None:
     with contextlib.suppress(ServiceError):  # a child that died is noticed by its parent
         async with aclosing(model.stream(messages)) as pieces:
             await anext(pieces, "")
-
-
-async def _spawn() -> Process:
-    try:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "pipeline.llm.llama_server", stdin=PIPE, stdout=PIPE
-        )
-    except OSError as error:
-        raise ServiceError("llm", f"The local LLM cannot be started: {error}.") from error
 
 
 async def _end(child: Process) -> None:

@@ -5,10 +5,17 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import cast
 
 import openai
+from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletionMessageParam
 
 from pipeline.errors import ServiceError
+from pipeline.llm.face import Usage
+from pipeline.llm.refusal import broke_off, refused, senseless, too_slow, unreachable
 from pipeline.types import Message
+
+OPENAI_URL = "https://api.openai.com/v1"
+"""Always given: left to itself, the client takes its address from the environment, whosever key
+it was given."""
 
 CONNECT_S = 3.0
 READ_S = 30.0
@@ -36,47 +43,64 @@ class OpenAIModel:
         """`extra` is added to each request as it is (llama.cpp's `cache_prompt`, say)."""
         self._model = model
         self._name = name or model
-        self._extra = dict(extra or {})
         self._temperature = openai.omit if temperature is None else temperature
-        # OpenAI's own newer models refuse max_tokens; other servers may know nothing else.
-        self._limit = {"max_tokens" if base_url else "max_completion_tokens": max_tokens}
+        # OpenAI's own newer models refuse max_tokens; other servers may know nothing else, nor
+        # a request for the answer's cost, which most of them tell unasked.
+        ours: dict[str, object] = (
+            {"max_tokens": max_tokens}
+            if base_url
+            else {"max_completion_tokens": max_tokens, "stream_options": {"include_usage": True}}
+        )
+        self._body = ours | dict(extra or {})
         # llama.cpp closes a connection after a stream without saying so, and one request in
         # twenty then fails. Where there is no TLS a fresh connection costs next to nothing.
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none",
-            base_url=base_url or None,
+            base_url=base_url or OPENAI_URL,
             default_headers={"Connection": "close"} if base_url.startswith("http://") else None,
             max_retries=0,
             timeout=openai.Timeout(read_s, connect=CONNECT_S),
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False,  # what was said is for this server alone
+                timeout=openai.Timeout(read_s, connect=CONNECT_S),
+            ),
         )
 
     @property
     def name(self) -> str:
         return self._name
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
-        """The answer's text in pieces. Raises ServiceError."""
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str | Usage, None]:
+        """The answer's text in pieces, and its cost if it is told. Raises ServiceError."""
         prompt = cast(
             list[ChatCompletionMessageParam],
             [{"role": message.role, "content": message.text} for message in messages],
         )
+        cost: CompletionUsage | None = None
+        finished = False
         try:
             chunks = await self._client.chat.completions.create(
                 model=self._model,
                 messages=prompt,
                 stream=True,
                 temperature=self._temperature,
-                extra_body={**self._limit, **self._extra},
+                extra_body=self._body,
             )
             async with chunks:
                 async for chunk in chunks:
-                    if chunk.choices and (text := chunk.choices[0].delta.content):
-                        yield text
+                    cost = chunk.usage or cost
+                    for choice in chunk.choices:
+                        if text := choice.delta.content:
+                            yield text
+                        finished = finished or choice.finish_reason is not None
         except openai.OpenAIError as error:
             raise _explained(error, self._name) from error
         except Exception as error:  # a server may send anything, and the client trips over it
-            kind = type(error).__name__
-            raise ServiceError("llm", f"{self._name} sent what nobody expects ({kind}).") from error
+            raise senseless(self._name, error) from error
+        if not finished:  # the client takes the end of a stream for the end of the answer
+            raise broke_off(self._name, "no finish_reason")
+        if cost is not None:
+            yield Usage(cost.prompt_tokens, cost.completion_tokens)
 
     async def next_tokens(self, prompt: str, *, top: int, slot: int) -> dict[str, float]:
         """Probabilities of the `top` likeliest next tokens after a raw prompt, from llama.cpp.
@@ -116,42 +140,14 @@ async def list_models(base_url: str, *, api_key: str = "", timeout_s: float = 0.
             return []
 
 
-_BY_STATUS = {
-    400: (
-        "refuses the request",
-        "Is the prompt too long for its context, or the model's name off?",
-    ),
-    401: ("refuses the key", "Check the key in the settings."),
-    403: ("does not let this key use the model", "Check the key's rights, or the region."),
-    404: ("does not know the model or the address", "Check model and base_url in the settings."),
-}
-
-
 def _explained(error: openai.OpenAIError, name: str) -> ServiceError:
-    """The same in our words. Never the API's own text: it may quote a key or what was said."""
     match error:
-        case openai.RateLimitError() if error.code == "insufficient_quota":
-            return ServiceError("llm", f"{name}: the account has no credit left.")
-        case openai.RateLimitError():
-            wait_s = _retry_after_s(error)
-            return ServiceError("llm", f"{name} is asked too often.", retry_after_s=wait_s)
         case openai.APIStatusError():
-            status = error.status_code
-            what, hint = _BY_STATUS.get(status, (f"failed with HTTP status {status}", ""))
-            wait_s = _retry_after_s(error)
-            return ServiceError("llm", f"{name} {what}.", hint=hint, retry_after_s=wait_s)
+            no_credit = error.code == "insufficient_quota"
+            headers = error.response.headers
+            return refused(name, error.status_code, headers, no_credit=no_credit)
         case openai.APITimeoutError():
-            return ServiceError("llm", f"{name} did not answer in time.")
+            return too_slow(name)
         case openai.APIConnectionError():
-            cause = type(error.__cause__ or error).__name__
-            hint = "Check that it runs, and base_url in the settings."
-            return ServiceError("llm", f"{name} cannot be reached ({cause}).", hint=hint)
-    return ServiceError("llm", f"{name} broke off its answer ({type(error).__name__}).")
-
-
-def _retry_after_s(error: openai.APIStatusError) -> float:
-    """Retry-After in seconds (RFC 9110 section 10.2.3); 0 if it gives none, or a date."""
-    try:
-        return max(0.0, float(error.response.headers.get("retry-after", "0")))
-    except ValueError:
-        return 0.0
+            return unreachable(name, error)
+    return broke_off(name, type(error).__name__)

@@ -5,15 +5,13 @@ learns of it. Policy, epochs and history outlive `run`, so that a resumed call g
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+import math
+from functools import partial
 
 from pipeline.channel import Channel, Full, Outlet
 from pipeline.clock import now
-from pipeline.errors import ChannelClosed, ServiceError
-from pipeline.events import OracleAsked, OracleText, ServiceState, Typed
-from pipeline.llm.face import TextModel
-from pipeline.oracle.brevity import Brevity
+from pipeline.errors import ChannelClosed, ServiceError, TakeOver
+from pipeline.events import OracleAsked, OracleSpent, OracleText, ServiceState, Typed
 from pipeline.oracle.history import History
 from pipeline.oracle.policy import (
     Action,
@@ -26,11 +24,12 @@ from pipeline.oracle.policy import (
     PolicyInput,
 )
 from pipeline.oracle.prompt import opening
+from pipeline.oracle.race import Race, RaceNews
 from pipeline.settings import OracleSettings
 from pipeline.types import Message, OracleUpdate, SessionConfig, SpeechEvent, Transcript
 
 OracleInput = SpeechEvent | Transcript | Typed | AnswerNow
-OracleNews = OracleUpdate | OracleAsked | OracleText | ServiceState
+OracleNews = OracleUpdate | OracleAsked | RaceNews | ServiceState
 
 INBOX = 256
 """Inputs that may wait; more than minutes of speech while the loop stands still."""
@@ -43,30 +42,36 @@ class Oracle:
     """`inbox` takes OracleInput at any time; `run` works it off while a call is live."""
 
     def __init__(
-        self, model: TextModel, settings: OracleSettings, history: History, config: SessionConfig
+        self, race: Race, settings: OracleSettings, history: History, config: SessionConfig
     ) -> None:
         self.inbox = Channel[PolicyInput]("oracle", INBOX, Full.DROP_OLDEST)
         self._settings = settings
         self._history = history
         self._policy = Policy(settings, history.owes, config.mode)
         self._up = True
-        self.configure(config, model)
+        self._spent_tokens = 0
+        self._source = race.name
+        """Who answered last."""
+        self.configure(config, race)
 
-    def configure(self, config: SessionConfig, model: TextModel) -> None:
+    def configure(self, config: SessionConfig, race: Race) -> None:
         """Takes effect with the next ask."""
-        self._model = model
+        self._race = race
         self._opening = opening(config)
         self._policy.mode, self._policy.language = config.mode, config.language
 
     async def run(self, outbox: Outlet[OracleNews]) -> None:
-        """Ask and answer until the inbox is closed, or cancelled."""
+        """Ask and answer until the inbox is closed, or cancelled.
+
+        News are offered, never waited for: what a cut-off answer cost must be told too.
+        """
         answer: asyncio.Task[None] | None = None
         self._policy.rest()
         async with asyncio.TaskGroup() as tasks:
             while (actions := await self._next_actions()) is not None:
                 for action in actions:
                     if isinstance(action, Confirm):
-                        await outbox.send(self._confirmed(action))
+                        outbox.offer(self._confirmed(action))
                         continue
                     if answer is not None:
                         answer.cancel()
@@ -89,54 +94,46 @@ class Oracle:
 
     def _confirmed(self, confirm: Confirm) -> OracleUpdate:
         epoch, until_s = confirm.epoch, confirm.heard_until_s
-        return OracleUpdate(epoch, "", False, until_s, self._model.name, confirm.utterance)
+        return OracleUpdate(epoch, "", False, until_s, self._source, confirm.utterance)
 
     async def _answer(self, ask: Ask, outbox: Outlet[OracleNews]) -> None:
-        model = self._model
+        race = self._race
         said = self._history.question(ask.utterance, ask.text) or (GREETING,)
-        await outbox.send(OracleAsked(ask.epoch, ask.utterance, said[-1].text, model.name))
+        outbox.offer(OracleAsked(ask.epoch, ask.utterance, said[-1].text, race.name))
         try:
-            async with aclosing(self._pieces(model, (*self._opening, *said))) as pieces:
-                async for piece in pieces:
-                    await self._tell(ask, piece, model.name, outbox)
-            await self._tell(ask, "", model.name, outbox, final=True)
+            self._check_budget()
+            tell = partial(self._tell, ask, outbox)
+            await race.run(ask.epoch, (*self._opening, *said), tell)
             self.inbox.offer(Answered(ask.epoch))
+        except TakeOver:
+            self.inbox.offer(Failed(ask.epoch, at_once=True))
         except ServiceError as error:
             self.inbox.offer(Failed(ask.epoch, error.retry_after_s))
-            await self._service(outbox, up=False, message=str(error))
+            self._service(outbox, up=False, message=str(error))
 
-    async def _tell(
-        self, ask: Ask, text: str, source: str, outbox: Outlet[OracleNews], *, final: bool = False
-    ) -> None:
-        await self._service(outbox, up=True)
-        await outbox.send(OracleText(ask.epoch, text, final, source))
-        await outbox.send(
-            OracleUpdate(ask.epoch, text, final, ask.heard_until_s, source, ask.utterance)
-        )
+    def _check_budget(self) -> None:
+        budget = self._settings.budget_tokens
+        if budget is not None and self._spent_tokens >= budget:
+            raise ServiceError(
+                "llm",
+                f"This conversation has used up its {budget} tokens.",
+                hint="Set budget_tokens under [oracle], or start another.",
+                retry_after_s=math.inf,
+            )
 
-    async def _service(self, outbox: Outlet[OracleNews], *, up: bool, message: str = "") -> None:
+    def _tell(self, ask: Ask, outbox: Outlet[OracleNews], news: RaceNews) -> None:
+        if isinstance(news, OracleSpent):
+            self._spent_tokens += news.prompt_tokens + news.answer_tokens
+        if not isinstance(news, OracleText):
+            outbox.offer(news)
+            return
+        self._source = news.source
+        self._service(outbox, up=True)
+        outbox.offer(news)
+        text, final, until_s = news.text, news.final, ask.heard_until_s
+        outbox.offer(OracleUpdate(ask.epoch, text, final, until_s, news.source, ask.utterance))
+
+    def _service(self, outbox: Outlet[OracleNews], *, up: bool, message: str = "") -> None:
         if up != self._up:
             self._up = up
-            await outbox.send(ServiceState("llm", up, message))
-
-    async def _pieces(
-        self, model: TextModel, messages: tuple[Message, ...]
-    ) -> AsyncGenerator[str, None]:
-        """The answer as it is to be spoken. Raises ServiceError, for silence too."""
-        brevity = Brevity(self._settings.answer_sentences)
-        said = False
-        async with aclosing(model.stream(messages)) as stream:
-            while not brevity.done:
-                limit_s = self._settings.stall_s if said else self._settings.first_token_s
-                try:
-                    async with asyncio.timeout(limit_s):
-                        piece = await anext(stream)
-                except StopAsyncIteration:
-                    break
-                except TimeoutError as error:
-                    raise ServiceError("llm", f"{model.name} fell silent.") from error
-                if text := brevity.push(piece):
-                    said = True
-                    yield text
-        if not said:
-            raise ServiceError("llm", f"{model.name} answered with nothing.")
+            outbox.offer(ServiceState("llm", up, message))

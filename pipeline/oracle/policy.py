@@ -62,6 +62,8 @@ class Failed:
     epoch: int
     retry_after_s: float = 0.0
     """What it asked for; 0: nothing."""
+    at_once: bool = False
+    """Another one is ready to be asked."""
 
 
 PolicyInput = SpeechEvent | Transcript | Typed | AnswerNow | Answered | Failed
@@ -253,6 +255,9 @@ class Policy:
         if failure.epoch != self._running:
             return
         self._running = None
+        if failure.at_once:
+            self._due_s = now
+            return
         wait_s = self._settings.retry_s * 2.0 ** min(self._failures, 16)
         wait_s = max(min(wait_s, self._settings.retry_cap_s), failure.retry_after_s)
         self._failures += 1

@@ -15,7 +15,9 @@ from pipeline.events import (
     Heard,
     Latency,
     OracleAsked,
+    OracleChosen,
     OracleFate,
+    OracleSpent,
     OracleText,
     Overload,
     ReplyEnded,
@@ -34,7 +36,17 @@ from server.realtime.speaking import Speaking
 from server.realtime.timeline import ms, timeline_entry
 from server.realtime.writer import JsonObject, NewId, Writer, random_id
 
-_State = OracleAsked | OracleText | OracleFate | ServiceState | Overload | Latency | Configured
+_State = (
+    OracleAsked
+    | OracleText
+    | OracleChosen
+    | OracleSpent
+    | OracleFate
+    | ServiceState
+    | Overload
+    | Latency
+    | Configured
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +129,8 @@ class RealtimeEvents:
         match event:
             case OracleAsked() | OracleText():
                 return [self._oracle(event)]
-            case OracleFate():
-                return []  # a line of the timeline is all of it
+            case OracleFate() | OracleChosen() | OracleSpent():
+                return []  # a line of the timeline is all of it, or a metric
             case ServiceState():
                 return self._service(event)
             case Overload(where=where, frames=frames):

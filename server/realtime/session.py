@@ -64,6 +64,7 @@ class _Audio(_Group):
 class _Ours(_Group):
     mode: str | None = None
     llm: str | None = None
+    llms: Ignored = None  # what session.created told, sent back
     stt: str | None = None
     resume: Ignored = None  # signalling.py reads it
 
@@ -98,6 +99,7 @@ class Offered:
     modes: tuple[Mode, ...]
     stt: tuple[str, ...]
     llm: tuple[str, ...]
+    """By name; a session may have several, with commas between them, the best liked first."""
     languages: tuple[str, ...] = ()
     """What the STT understands, ISO 639-1; empty: anything."""
 
@@ -157,7 +159,12 @@ def describe_session(session_id: str, config: SessionConfig, offered: Offered) -
             },
             "output": {"voice": offered.voice},
         },
-        "umigame": {"mode": config.mode.value, "llm": config.llm, "stt": config.stt},
+        "umigame": {
+            "mode": config.mode.value,
+            "llm": config.llm,
+            "llms": list(offered.llm),
+            "stt": config.stt,
+        },
     }
 
 
@@ -167,7 +174,10 @@ def _merged(session: _Session, base: SessionConfig, offered: Offered) -> Session
         modes = [mode.value for mode in offered.modes]
         base = replace(base, mode=Mode(_one_of(ours.mode, modes, "session.umigame.mode")))
     if ours.llm is not None:
-        base = replace(base, llm=_one_of(ours.llm, offered.llm, "session.umigame.llm"))
+        names = [name.strip() for name in ours.llm.split(",")]
+        for name in names:
+            _one_of(name, offered.llm, "session.umigame.llm")
+        base = replace(base, llm=",".join(dict.fromkeys(names)))
     if ours.stt is not None:
         base = replace(base, stt=_one_of(ours.stt, offered.stt, "session.umigame.stt"))
     elif heard.model in offered.stt:

@@ -1,6 +1,15 @@
 """What the timeline keeps of a conversation: who did what when, and what came of it. Pure."""
 
-from pipeline.events import Event, OracleAsked, OracleFate, ReplyEnded, ReplyStarted, Speech, Typed
+from pipeline.events import (
+    Event,
+    OracleAsked,
+    OracleChosen,
+    OracleFate,
+    ReplyEnded,
+    ReplyStarted,
+    Speech,
+    Typed,
+)
 from server.realtime.writer import JsonObject
 
 
@@ -21,6 +30,9 @@ def _fields(event: Event) -> JsonObject | None:
             return {"type": "typed", "utterance": utterance}
         case OracleAsked(epoch=epoch, source=source):
             return {"type": "oracle_asked", "epoch": epoch, "source": source}
+        case OracleChosen(epoch=epoch, source=source, why=why, over=over):
+            chosen = {"type": "oracle_chosen", "epoch": epoch, "source": source, "why": why}
+            return {**chosen, "over": ", ".join(over)}
         case OracleFate(epoch=epoch, fate=fate, words=words):
             return {"type": "oracle_fate", "epoch": epoch, "fate": fate.value, "words": words}
         case ReplyStarted(reply=reply, response_s=response_s):

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 from openai.types.chat import ChatCompletionChunk
@@ -57,12 +57,12 @@ class FakeOpenAI:
         while act == "endless":
             await response.write(_chunk(" la"))
             await asyncio.sleep(0.005)
-        await response.write(b"data: [DONE]\n\n")
+        await response.write(_chunk("", "stop") + b"data: [DONE]\n\n")
         return response
 
 
-def _chunk(text: str) -> bytes:
-    choice = Choice(index=0, delta=ChoiceDelta(content=text))
+def _chunk(text: str, finish: Literal["stop"] | None = None) -> bytes:
+    choice = Choice(index=0, delta=ChoiceDelta(content=text), finish_reason=finish)
     chunk = ChatCompletionChunk(
         id="1", created=0, model="fake", object="chat.completion.chunk", choices=[choice]
     )

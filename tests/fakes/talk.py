@@ -21,6 +21,7 @@ from pipeline.hearing.vad import Vad
 from pipeline.llm.face import TextModel
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.probe import no_probes
 from pipeline.session import run_session
 from pipeline.settings import OracleSettings, VoiceSettings
@@ -56,7 +57,7 @@ class Talk:
         self.engine, self.peer = engine, FarSide()
         self.history = History(600)
         config = config or SessionConfig()
-        oracle = Oracle(model or DEAD, OracleSettings(), self.history, config)
+        oracle = Oracle(alone(model or DEAD), OracleSettings(), self.history, config)
         self.conversation = Conversation("call", config, oracle, self.history, now)
         self.happened: deque[Happened] = deque()
         self.vad: Vad = _loud

@@ -6,6 +6,7 @@ from pipeline.engine.outputs import WAITING, Outputs
 from pipeline.events import Fate, OracleFate, ReplyEnded
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings
 from pipeline.types import (
     AudioFrame,
@@ -25,7 +26,7 @@ FRAME = 480
 
 def conversation() -> tuple[Conversation, History]:
     config, history = SessionConfig(), History(600)
-    oracle = Oracle(ScriptedModel(["Yes."]), OracleSettings(), history, config)
+    oracle = Oracle(alone(ScriptedModel(["Yes."])), OracleSettings(), history, config)
     made = Conversation("call", config, oracle, history, now)
     return made, history
 

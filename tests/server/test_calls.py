@@ -13,6 +13,7 @@ from pipeline.errors import EngineError, InputError
 from pipeline.events import ServiceState
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings
 from pipeline.types import Mode, SessionConfig
 from server.admission import Admission, State
@@ -55,13 +56,13 @@ class Exchange:
         await asyncio.sleep(1)
         return self.peers[-1]
 
-    async def _new_peer(self, call_id: str) -> Any:
+    def _new_peer(self, call_id: str) -> Any:
         self.peers.append(FakePeer(call_id))
         return self.peers[-1]
 
     def _new_conversation(self, call_id: str, session: Mapping[str, Any]) -> Conversation:
         config, history = SessionConfig(), History(600)
-        oracle = Oracle(ScriptedModel(["Yes."]), OracleSettings(), history, config)
+        oracle = Oracle(alone(ScriptedModel(["Yes."])), OracleSettings(), history, config)
         return Conversation(call_id, config, oracle, history, now)
 
     def _new_line(self, conversation: Conversation, new_token: Callable[[], str]) -> Line:

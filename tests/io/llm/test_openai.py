@@ -36,23 +36,25 @@ async def test_an_answer_comes_in_pieces_with_its_spaces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "says"),
+    ("fault", "says", "rests_s"),
     [
-        ("401", "refuses the key"),
-        ("404", "does not know the model"),
-        ("429", "asked too often"),
-        ("quota", "no credit left"),
-        ("500", "HTTP status 500"),
-        ("reset", "cannot be reached"),
+        ("401", "refuses the key", 60.0),
+        ("404", "does not know the model", 60.0),
+        ("429", "asked too often", 7.0),
+        ("quota", "no credit left", 60.0),
+        ("500", "HTTP status 500", 0.0),
+        ("reset", "cannot be reached", 0.0),
     ],
 )
-async def test_each_fault_is_told_for_what_it_is_and_without_the_key(fault: str, says: str) -> None:
+async def test_each_fault_is_told_for_what_it_is_and_without_the_key(
+    fault: str, says: str, rests_s: float
+) -> None:
     async with serving(FakeOpenAI(script=[fault])) as fake:
         with pytest.raises(ServiceError, match=says) as caught:
             await answer(model_for(fake))
     assert caught.value.service == "llm"
     assert "secret" not in str(caught.value)
-    assert caught.value.retry_after_s == (7.0 if fault == "429" else 0.0)
+    assert caught.value.retry_after_s == rests_s
     assert len(fake.requests) == 1, "the client must not retry by itself"
 
 

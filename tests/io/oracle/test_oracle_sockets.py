@@ -4,6 +4,7 @@ from pipeline.channel import Channel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle, OracleNews
+from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings
 from pipeline.types import OracleUpdate, SessionConfig, Transcript
 from tests.fakes.openai_server import FakeOpenAI, serving
@@ -13,7 +14,7 @@ async def test_fifty_superseded_answers_leave_no_request_open() -> None:
     news = Channel[OracleNews]("news", 100_000)
     async with serving(FakeOpenAI(script=["endless"], answer=("La",))) as fake:
         model = OpenAIModel("fake", api_key="k", base_url=fake.base_url)
-        oracle = Oracle(model, OracleSettings(), History(1000), SessionConfig())
+        oracle = Oracle(alone(model), OracleSettings(), History(1000), SessionConfig())
         run = asyncio.create_task(oracle.run(news))
         for utterance in range(1, 51):
             oracle.inbox.offer(Transcript("Sing to me", 0.0, 1.0, True, utterance))

@@ -18,6 +18,7 @@ from pipeline.hearing.hearing import Hearing
 from pipeline.hearing.vad import SileroVad
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.probe import no_probes
 from pipeline.session import run_session
 from pipeline.settings import OracleSettings
@@ -44,7 +45,7 @@ async def lags_ms(seconds: float) -> np.ndarray:
 async def listening(vad: SileroVad) -> AsyncIterator[Conversation]:
     """A session that hears the recording at the speed at which it was spoken."""
     config, history, peer = SessionConfig(), History(600), FarSide()
-    oracle = Oracle(Nobody(), OracleSettings(), history, config)
+    oracle = Oracle(alone(Nobody()), OracleSettings(), history, config)
     conversation = Conversation("call", config, oracle, history, now)
     with ThreadPoolExecutor(1, "hearing") as thread, closing(MoonshineStt()) as stt:
         async with ThreadEngine(Listener()) as engine, asyncio.TaskGroup() as tasks:

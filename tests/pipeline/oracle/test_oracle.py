@@ -7,6 +7,7 @@ from pipeline.errors import ServiceError
 from pipeline.events import OracleAsked, ServiceState, Typed
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle, OracleNews
+from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings
 from pipeline.types import Message, Mode, OracleUpdate, SessionConfig, Transcript
 from tests.fakes.scripted_model import ScriptedModel
@@ -19,7 +20,9 @@ DOWN = ServiceError("llm", "scripted cannot be reached.")
 class Call:
     def __init__(self, model: ScriptedModel, config: SessionConfig | None = None) -> None:
         self.history = History(1000)
-        self.oracle = Oracle(model, SETTINGS, self.history, config or SessionConfig())
+        self.oracle = Oracle(
+            alone(model, SETTINGS), SETTINGS, self.history, config or SessionConfig()
+        )
         self.news = Channel[OracleNews]("news", 1000)
 
     @asynccontextmanager
@@ -152,7 +155,7 @@ async def test_what_was_said_before_a_wrongly_ended_turn_is_part_of_the_question
 async def test_mode_and_model_can_change_between_questions() -> None:
     old, new = ScriptedModel(PARIS), ScriptedModel(["Rome."])
     call = Call(old)
-    call.oracle.configure(SessionConfig(mode=Mode.CASCADE), new)
+    call.oracle.configure(SessionConfig(mode=Mode.CASCADE), alone(new))
     async with call.live(1.0):
         call.oracle.inbox.offer(heard("What is the capital", final=False))
         call.oracle.inbox.offer(heard("What is the capital of Italy?"))

@@ -12,7 +12,9 @@ from pipeline.events import (
     Heard,
     Latency,
     OracleAsked,
+    OracleChosen,
     OracleFate,
+    OracleSpent,
     OracleText,
     Overload,
     ReplyEnded,
@@ -42,6 +44,8 @@ ONE_OF_EACH: list[tuple[Event, set[str]]] = [
     (ReplyStarted(1, 1, 0.2), {"response.created", "umigame.latency"}),
     (ReplyWord(1, "Because", 1), {"response.output_audio_transcript.delta"}),
     (ReplyEnded(1, "Because", True, 0.4), {"response.done", "conversation.item.truncated"}),
+    (OracleChosen(1, "small", "It is the first to answer.", ("big",)), {"umigame.timeline"}),
+    (OracleSpent(1, "small", 200, 9, True), set()),
     (OracleFate(1, Fate.USED, 1), {"umigame.timeline"}),
     (ServiceState("llm", False, "It stopped."), {"umigame.service"}),
     (Overload("engine", 3), {"umigame.overload"}),
@@ -84,7 +88,12 @@ def test_a_call_begins_with_its_session_and_the_token_that_resumes_it() -> None:
     assert check(events) == ["session.created", "umigame.session"]
     session = validated(events[0]).session
     assert session.audio.output.voice == "joe"
-    assert session.umigame == {"mode": "cascade", "llm": "local", "stt": "local"}
+    assert session.umigame == {
+        "mode": "cascade",
+        "llm": "local",
+        "llms": list(OFFERED.llm),
+        "stt": "local",
+    }
     assert (events[1]["token"], events[1]["call_id"]) == ("t0ken", "call_1")
 
 

@@ -11,6 +11,7 @@ from pipeline.frontends.voice.phrases import OPENERS
 from pipeline.frontends.voice.voice import FRAME_SAMPLES, RATE_HZ, VoiceFrontEnd
 from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
+from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings, VoiceSettings
 from pipeline.stage import Into
 from pipeline.types import (
@@ -36,7 +37,7 @@ class Dialogue:
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
         self.history = History(600)
-        oracle = Oracle(model, OracleSettings(), self.history, SessionConfig())
+        oracle = Oracle(alone(model), OracleSettings(), self.history, SessionConfig())
         self.conversation = Conversation("call", SessionConfig(), oracle, self.history, now)
         self._front_end = VoiceFrontEnd(VoiceSettings(), ToneVoice())
         for _ in range(10):
