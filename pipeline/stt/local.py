@@ -1,6 +1,8 @@
 """Speech to text on this machine's CPU, English: Moonshine tiny."""
 
 import asyncio
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -10,6 +12,10 @@ from pipeline.stt.dictation import Dictation, Job, near_silence
 from pipeline.stt.face import Listened
 from pipeline.stt.moonshine import RATE_HZ, Moonshine
 from pipeline.types import Pcm, SessionConfig, Transcript
+
+
+NICENESS = 5
+"""Behind sound and hearing, before a local LLM."""
 
 
 class Decoder(Protocol):
@@ -26,8 +32,9 @@ class MoonshineStt:
 
     def __init__(self, decoder: Decoder | None = None) -> None:
         """Loads the model, unless one is given. Raises ConfigError if it cannot."""
-        self._decoder = decoder or Moonshine()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="stt")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="stt", initializer=_give_way)
+        # The library's own threads are born here, and give way like their parent.
+        self._decoder = decoder or self._thread.submit(Moonshine).result()
 
     async def transcribe(
         self, config: SessionConfig, inbox: Channel[Listened], outbox: Outlet[Transcript]
@@ -59,3 +66,8 @@ class MoonshineStt:
         began_s, loop = now(), asyncio.get_running_loop()
         text = await loop.run_in_executor(self._thread, self._decoder.decode, job.pcm)
         return dictation.decoded(job, text, now() - began_s)
+
+
+def _give_way() -> None:
+    """Decoding takes whole cores for tenths of a second: sound on its way goes first."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,6 +1,8 @@
 """The real STT, on what browsers really sent."""
 
 import asyncio
+import os
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -96,3 +98,15 @@ async def test_a_model_that_fails_is_a_service_error() -> None:
     with pytest.raises(ServiceError):
         await transcribed(broken, dictated(recorded("week")))
     broken.close()
+
+
+async def test_decoding_gives_way_to_sound_on_its_way() -> None:
+    class Overheard:
+        def decode(self, pcm: Pcm) -> str:
+            here = threading.get_native_id()
+            return f"niceness {os.getpriority(os.PRIO_PROCESS, here)}"
+
+    overheard, ours = MoonshineStt(Overheard()), os.getpriority(os.PRIO_PROCESS, 0)
+    out = await transcribed(overheard, dictated(recorded("week")))
+    assert int(out[-1].text.split()[-1]) > ours
+    overheard.close()
