@@ -13,7 +13,6 @@ from pipeline.stt.face import Listened
 from pipeline.stt.moonshine import RATE_HZ, Moonshine
 from pipeline.types import Pcm, SessionConfig, Transcript
 
-
 NICENESS = 5
 """Behind sound and hearing, before a local LLM."""
 
