@@ -87,13 +87,14 @@ def talk(
         str | None, typer.Option(envvar="UMIGAME_BEARER", help="Where the server wants one.")
     ] = None,
     patience: Annotated[float, typer.Option(help="Seconds to wait for the answer.")] = 30.0,
+    relay_only: Annotated[bool, typer.Option("--relay-only", help="Through TURN only.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a running server a question from a sound file, over WebRTC."""
     from server.talk import talk as run
 
     with messages().status("Talking…"):
-        talked = run_async(run(question, out, url, bearer, patience))
+        talked = run_async(run(question, out, url, bearer, patience, relay_only))
     print_record(talked, as_json)
 
 

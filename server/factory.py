@@ -15,13 +15,17 @@ from pipeline.oracle.history import History
 from pipeline.oracle.oracle import Oracle
 from pipeline.session import run_session
 from pipeline.types import Mode, SessionConfig
+from server.groups import port_range
+from server.ice import IceServers
 from server.line import Line
 from server.llms import Llms
 from server.metrics import CallMeter, Metrics
 from server.realtime.errors import RequestError
 from server.realtime.session import Offered, SessionRequest, read_session
-from server.rtc.peer import IceConfig, IceServer, Peer
+from server.rtc.gather import IceConfig
+from server.rtc.peer import Peer
 from server.settings import Settings
+from turn.ice import IceServer
 
 CASCADE_SILENCE_S = 0.8
 """Ends a cascade's turn unless the settings say otherwise; longer than most pauses within one."""
@@ -48,10 +52,11 @@ class Parts:
 class CallFactory:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._ice = _ice_config(parts.settings)
+        self._ice_servers = IceServers(parts.settings)
 
-    def new_peer(self, call_id: str) -> Peer:
-        return Peer(call_id, self._ice)
+    async def new_peer(self, call_id: str) -> Peer:
+        """With credentials of its own for the relays."""
+        return Peer(call_id, ice_config(self._parts.settings, await self._ice_servers.now()))
 
     def new_conversation(self, call_id: str, session: Mapping[str, Any]) -> Conversation:
         """Raises RequestError if the session object asks for what is not to be had."""
@@ -92,9 +97,14 @@ class CallFactory:
         conversation.configure(request.config, *request.changed)
 
 
-def _ice_config(settings: Settings) -> IceConfig:
-    servers = tuple(
-        IceServer(each.urls, each.username or None, each.credential.get_secret_value() or None)
-        for each in settings.turn.ice_servers
+def ice_config(settings: Settings, servers: tuple[IceServer, ...]) -> IceConfig:
+    """How our peers look for a path."""
+    network = settings.network
+    return IceConfig(
+        servers,
+        relay_only=settings.turn.relay_only,
+        loopback=settings.server.loopback,
+        ports=port_range(network.ports) if network.ports else None,
+        advertised=network.advertised,
+        interfaces=network.interfaces,
     )
-    return IceConfig(servers, loopback=settings.server.loopback)

@@ -17,8 +17,6 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -36,7 +34,9 @@ from pydantic_settings import (
 from pipeline.errors import ConfigError
 from pipeline.settings import LlmProfile, PipelineSettings
 from pipeline.types import Mode
+from server.groups import Group, Names, Networks
 from server.keys import llm_variables
+from server.reach import File, NetworkSettings, TurnSettings
 
 PER_IP = 4
 """Calls of one address, where others can call: of a household, say."""
@@ -48,31 +48,13 @@ PREFIX = "UMIGAME_"
 _NESTED = "__"
 
 
-def _split(value: object) -> object:
-    return [part.strip() for part in value.split(",") if part] if isinstance(value, str) else value
-
-
-def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
-    for network in networks:
-        ipaddress.ip_network(network)
-    return networks
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Networks = Annotated[Names, AfterValidator(_check_networks)]
-
-
 def default_cache() -> Path:
     """Where caches live (XDG base directories), unless server.cache says otherwise."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "umigame"
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ServerSettings(_Group):
+class ServerSettings(Group):
     """[server]: where it listens, and who may use it."""
 
     host: str = "127.0.0.1"
@@ -83,6 +65,8 @@ class ServerSettings(_Group):
     trusted_proxies: Networks = Field(
         default=(), description="addresses or networks whose X-Forwarded-For is believed"
     )
+    tls_cert: File | None = Field(default=None, description="certificate chain (PEM): HTTPS")
+    tls_key: File | None = Field(default=None, description="its private key (PEM)")
     front_end: str = "voice"
     cache: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
         default_factory=default_cache, description="folder for what is fetched or made once"
@@ -109,6 +93,12 @@ class ServerSettings(_Group):
         return secret
 
     @model_validator(mode="after")
+    def _whole_pair(self) -> "ServerSettings":
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key go together")
+        return self
+
+    @model_validator(mode="after")
     def _secret_if_exposed(self) -> "ServerSettings":
         if self.secret is None and self.exposed:
             raise ValueError(
@@ -118,7 +108,7 @@ class ServerSettings(_Group):
         return self
 
 
-class LimitSettings(_Group):
+class LimitSettings(Group):
     """[limits]: how many calls, and how long they may last."""
 
     calls: int | None = Field(default=None, ge=1, description="default: the engine's slots")
@@ -131,7 +121,7 @@ class LimitSettings(_Group):
     drain_s: float = Field(default=10, ge=0, description="to end calls in at shutdown")
 
 
-class SessionSettings(_Group):
+class SessionSettings(Group):
     """[session]: what a call gets unless it asks for something else."""
 
     mode: Mode = Mode.TANDEM
@@ -139,20 +129,6 @@ class SessionSettings(_Group):
     llm: Names = Field(
         default=(), description="names of [llm.NAME], local or auto, the best liked first"
     )
-
-
-class IceServer(_Group):
-    """A STUN or TURN server, as in RTCIceServer."""
-
-    urls: Names
-    username: str = ""
-    credential: SecretStr = SecretStr("")
-
-
-class TurnSettings(_Group):
-    """[turn]: how browsers behind NAT reach us."""
-
-    ice_servers: tuple[IceServer, ...] = ()
 
 
 class Settings(PipelineSettings, BaseSettings):
@@ -167,6 +143,7 @@ class Settings(PipelineSettings, BaseSettings):
     server: ServerSettings = Field(default_factory=ServerSettings)
     limits: LimitSettings = LimitSettings()
     session: SessionSettings = SessionSettings()
+    network: NetworkSettings = NetworkSettings()
     turn: TurnSettings = TurnSettings()
 
     @property

@@ -56,7 +56,7 @@ class Exchange:
         await asyncio.sleep(1)
         return self.peers[-1]
 
-    def _new_peer(self, call_id: str) -> Any:
+    async def _new_peer(self, call_id: str) -> Any:
         self.peers.append(FakePeer(call_id))
         return self.peers[-1]
 
