@@ -4,51 +4,50 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
-from pipeline.engine.engine import ThreadEngine
-from pipeline.engine.face import Engine
+from pipeline.engine.frontend import FrontEndInfo
 from pipeline.errors import ConfigError
-from pipeline.frontends.voice.tts import PiperTts, require_piper
-from pipeline.frontends.voice.voice import VoiceFrontEnd
 from pipeline.graph import Services
 from pipeline.hearing.vad import SileroVad
+from pipeline.settings import LlmProfile
 from pipeline.stt.face import SpeechToText
 from pipeline.stt.local import MoonshineStt
+from pipeline.stt.none import NoStt
 from pipeline.types import Mode, SessionConfig
 from server.admission import Admission
 from server.app import Choice
 from server.calls import Calls
 from server.factory import CallFactory, Parts
+from server.front_ends import NO_KEY_NEEDED, Speaking, chosen
 from server.llms import Llms, Plan, plan, start_llms
 from server.metrics import Metrics
 from server.realtime.session import Offered
 from server.settings import Settings
+from server.stand_ins import Nobody
 from server.weights import Weights
 
-STT = "local"
-VOICE = "en_US-joe-medium"
-NO_KEY_NEEDED = "runs on this machine's CPU, needs no key"
+NO_LLM = Plan({"none": LlmProfile()}, "none", "without STT nobody would ask it")
 
 
 class Running:
     """A started service, as server/app.py wants it."""
 
-    def __init__(self, calls: Calls, choices: Sequence[Choice], engine: ThreadEngine) -> None:
+    def __init__(self, calls: Calls, choices: Sequence[Choice], speaking: Speaking) -> None:
         self.calls = calls
         self.choices = choices
-        self._engine = engine
+        self._speaking = speaking
         self._draining = False
 
     @property
     def failed(self) -> "asyncio.Future[None]":
-        return self._engine.failed
+        return self._speaking.failed
 
     def not_ready(self) -> str:
         if self._draining:
             return "The server is shutting down."
-        failed = self._engine.failed
-        return str(failed.exception()) if failed.done() else ""
+        return self._speaking.not_ready()
 
     def drain(self) -> None:
         self._draining = True
@@ -58,18 +57,21 @@ class Running:
 @contextlib.asynccontextmanager
 async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running, None]:
     """Everything a call needs, ready while inside. Raises ConfigError before anybody can call."""
-    refuse_impossible(settings)
-    planned = await plan(settings)
+    kind = chosen(settings)
+    kind.check(settings)
+    planned = NO_LLM if settings.session.stt == "none" else await plan(settings)
     weights = Weights(settings.server.cache)
-    roles = ("vad", "tts", "llm") if planned.local else ("vad", "tts")
+    roles = ("vad", *kind.weights, *(("llm",) if planned.local else ()))
     await asyncio.to_thread(weights.fetch, roles)
-    base = SessionConfig(mode=settings.session.mode, stt=STT)
-    with ThreadPoolExecutor(1, "hearing") as hearing, contextlib.closing(MoonshineStt()) as stt:
-        tts = await asyncio.to_thread(PiperTts, weights.path("tts"))
-        async with (
-            ThreadEngine(VoiceFrontEnd(settings.voice, tts)) as engine,
-            start_llms(planned, settings, weights, base) as llms,
-        ):
+    with (
+        ThreadPoolExecutor(1, "hearing") as hearing,
+        contextlib.closing(NoStt() if planned is NO_LLM else MoonshineStt()) as stt,
+    ):
+        async with contextlib.AsyncExitStack() as running:
+            speaking = await running.enter_async_context(kind.start(settings, weights))
+            engine = speaking.engine
+            base = SessionConfig(mode=mode(settings, engine.info), stt=settings.session.stt)
+            llms = await running.enter_async_context(text_models(planned, settings, weights, base))
             parts = Parts(
                 settings,
                 metrics,
@@ -77,11 +79,12 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 Services(stt, hearing, metrics, llms.local),
                 SileroVad(weights.path("vad")),
                 llms,
-                offered(engine, stt, llms),
+                offered(settings, speaking, stt, llms),
                 replace(base, llm=llms.default),
             )
+            slots = engine.info.slots
             admission = Admission(
-                settings.limits.calls or engine.info.slots,
+                min(settings.limits.calls or slots, slots),
                 settings.limits.queue,
                 settings.per_ip,
                 lambda: engine.load().fits,
@@ -97,45 +100,67 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 factory.talk,
             ) as calls:
                 loop = asyncio.get_running_loop()
-                tts.watch(lambda state: loop.call_soon_threadsafe(calls.tell, state))
-                yield Running(calls, choices(parts, planned), engine)
+                speaking.watch(lambda state: loop.call_soon_threadsafe(calls.tell, state))
+                yield Running(calls, choices(parts, planned, speaking), speaking)
                 calls.drain()
 
 
-def offered(engine: Engine, stt: SpeechToText, llms: Llms) -> Offered:
+def text_models(
+    planned: Plan, settings: Settings, weights: Weights, base: SessionConfig
+) -> AbstractAsyncContextManager[Llms]:
+    if planned is NO_LLM:
+        return contextlib.nullcontext(Llms({"none": Nobody()}, planned, settings.oracle))
+    return start_llms(planned, settings, weights, base)
+
+
+def modes(settings: Settings, info: FrontEndInfo) -> tuple[Mode, ...]:
+    """What this server can do, the default first: nothing but s2s where nobody listens."""
+    if settings.session.stt == "none":
+        return (Mode.S2S,)
+    return tuple(mode for mode in info.modes if info.speaks_alone or mode is not Mode.S2S)
+
+
+def mode(settings: Settings, info: FrontEndInfo) -> Mode:
+    """Of calls that ask for none. Raises ConfigError."""
+    had = modes(settings, info)
+    wanted = settings.session.mode or had[0]
+    if wanted not in had:
+        listens = ", or with STT" if settings.session.stt == "none" else ""
+        raise ConfigError(
+            f"There is no mode {wanted} with --front-end {info.name} --stt {settings.session.stt}.",
+            hint=f"Use --mode {' or --mode '.join(had)}{listens}.",
+        )
+    return wanted
+
+
+def offered(settings: Settings, speaking: Speaking, stt: SpeechToText, llms: Llms) -> Offered:
     """What clients may ask for."""
-    info = engine.info
-    modes = tuple(mode for mode in Mode if info.speaks_alone or mode is not Mode.S2S)
-    return Offered(info.name, VOICE, modes, (STT,), llms.names, stt.languages)
+    info = speaking.engine.info
+    stts = (settings.session.stt,)
+    return Offered(
+        info.name, speaking.voice, modes(settings, info), stts, llms.names, stt.languages
+    )
 
 
-def choices(parts: Parts, planned: Plan) -> list[Choice]:
+def choices(parts: Parts, planned: Plan, speaking: Speaking) -> list[Choice]:
     """For the start-up lines."""
-    info = parts.engine.info
+    listens = planned is not NO_LLM
+    mode_named = parts.settings.session.mode is not None
     return [
-        Choice("front-end", info.name, f"the default; {info.slots} calls at once"),
-        Choice("STT", parts.services.stt.name, f"the default; {NO_KEY_NEEDED}"),
-        Choice("LLM", parts.llms.race(planned.default).name, planned.reason),
-        Choice("TTS", f"Piper, {VOICE}", f"the front-end's voice; {NO_KEY_NEEDED}"),
-        Choice("mode", parts.base.mode.value, "of calls that do not ask for another"),
+        *speaking.choices,
+        Choice(
+            "STT",
+            parts.services.stt.name,
+            f"the default; {NO_KEY_NEEDED}" if listens else "the settings say so: s2s alone",
+        ),
+        Choice(
+            "LLM",
+            parts.llms.race(planned.default).name if listens else "none",
+            planned.reason,
+        ),
+        Choice(
+            "mode",
+            parts.base.mode.value,
+            f"of calls that do not ask for another; {'set' if mode_named else 'the default'}",
+        ),
     ]
-
-
-def refuse_impossible(settings: Settings) -> None:
-    """Raises ConfigError, naming the alternatives, for what this front-end cannot do."""
-    if settings.server.front_end != "voice":
-        raise ConfigError(
-            f'There is no front-end "{settings.server.front_end}".', hint="There is: voice."
-        )
-    calls, slots = settings.limits.calls, settings.voice.slots
-    if calls is not None and calls > slots:
-        raise ConfigError(
-            f"{calls} calls at once are allowed, but the front-end has {slots} slots.",
-            hint="Set slots under [voice] too.",
-        )
-    if settings.session.mode is Mode.S2S:
-        raise ConfigError(
-            "The front-end voice cannot speak alone, so it has no mode s2s.",
-            hint="Use --mode tandem or --mode cascade.",
-        )
-    require_piper()  # now, not after its voice was fetched

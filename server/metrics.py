@@ -3,14 +3,21 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from pipeline.clock import Clock, now
 from pipeline.engine.face import EngineLoad
+from pipeline.engine.histogram import BOUNDS_S, Times
 from pipeline.events import (
     Event,
     Latency,
@@ -188,7 +195,24 @@ class _Occupancy(Collector):
         load = self._load()
         yield GaugeMetricFamily("umigame_engine_slots", "Slots taken", load.live)
         yield GaugeMetricFamily("umigame_engine_step_p95_seconds", "Of a step", load.step_p95_s)
+        yield _histogram("umigame_engine_step_seconds", "Of a step", load.steps)
+        yield _histogram(
+            "umigame_engine_frame_seconds", "From a frame's coming in to its output", load.latencies
+        )
         yield CounterMetricFamily("umigame_engine_shed_frames", "Dropped by it", load.shed)
+        yield CounterMetricFamily(
+            "umigame_engine_late_frames", "That took longer than they last", load.late
+        )
+        yield GaugeMetricFamily(
+            "umigame_engine_standing_frames", "That wait behind another", load.standing
+        )
+        yield CounterMetricFamily("umigame_engine_restarts", "After it died", load.restarts)
+
+
+def _histogram(name: str, about: str, times: Times) -> Metric:
+    bounds = [*(str(bound) for bound in BOUNDS_S), "+Inf"]
+    upto = list(zip(bounds, accumulate(times.counts), strict=True))
+    return HistogramMetricFamily(name, about, buckets=upto, sum_value=times.sum_s)
 
 
 async def sample_loop(metrics: Metrics, clock: Clock = now) -> None:

@@ -124,8 +124,10 @@ class LimitSettings(Group):
 class SessionSettings(Group):
     """[session]: what a call gets unless it asks for something else."""
 
-    mode: Mode = Mode.TANDEM
-    stt: Literal["local"] = "local"
+    mode: Mode | None = Field(default=None, description="default: the front-end's own")
+    stt: Literal["local", "none"] = Field(
+        default="local", description="none: only the front-end listens, and nothing but s2s is had"
+    )
     llm: Names = Field(
         default=(), description="names of [llm.NAME], local or auto, the best liked first"
     )

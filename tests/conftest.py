@@ -13,6 +13,18 @@ REAL_TIME = {"io", "e2e"}
 TESTS = Path(__file__).parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--moshi", action="store_true", help="also test the front-end moshi, which needs torch"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without --moshi nothing is collected whose file or folder is named for it."""
+    named = any("moshi" in part for part in collection_path.relative_to(TESTS.parent).parts)
+    return True if named and not config.getoption("--moshi") else None
+
+
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -19,6 +19,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import IO
 
+import uvloop
+
 from pipeline.engine.core import EngineCore
 from pipeline.engine.frontend import FrontEnd
 from pipeline.engine.order import Order, Report
@@ -130,4 +132,4 @@ if __name__ == "__main__":
     sys.setswitchinterval(SWITCH_S)
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no report
-    sys.exit(asyncio.run(main(stdout)))
+    sys.exit(uvloop.run(main(stdout)))
