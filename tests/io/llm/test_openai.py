@@ -4,20 +4,22 @@ from contextlib import aclosing
 import pytest
 
 from pipeline.errors import ServiceError
+from pipeline.llm.face import Usage
 from pipeline.llm.openai import OpenAIModel, list_models
 from pipeline.types import Message
-from tests.fakes.openai_server import FakeOpenAI, serving
+from tests.fakes.llm_server import FakeLlm, serving
+from tests.fakes.openai_server import FakeOpenAI
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What is the capital of France?")]
 
 
-def model_for(fake: FakeOpenAI, **options: float) -> OpenAIModel:
+def model_for(fake: FakeLlm, **options: float) -> OpenAIModel:
     return OpenAIModel(
         "fake", api_key="sk-secret", base_url=fake.base_url, temperature=0.0, **options
     )
 
 
-async def answer(model: OpenAIModel) -> list[str]:
+async def answer(model: OpenAIModel) -> list[str | Usage]:
     try:
         return [piece async for piece in model.stream(QUESTION)]
     finally:
@@ -26,7 +28,8 @@ async def answer(model: OpenAIModel) -> list[str]:
 
 async def test_an_answer_comes_in_pieces_with_its_spaces() -> None:
     async with serving(FakeOpenAI()) as fake:
-        assert await answer(model_for(fake)) == ["The", " capital", " is", " Paris", "."]
+        pieces = ["The", " capital", " is", " Paris", "."]
+        assert await answer(model_for(fake)) == [*pieces, Usage(20, 5)]
         sent = fake.requests[0]
     assert sent["stream"] and sent["max_tokens"] == 100 and sent["temperature"] == 0.0
     assert sent["messages"] == [

@@ -7,7 +7,8 @@ from pipeline.oracle.oracle import Oracle, OracleNews
 from pipeline.oracle.race import alone
 from pipeline.settings import OracleSettings
 from pipeline.types import OracleUpdate, SessionConfig, Transcript
-from tests.fakes.openai_server import FakeOpenAI, serving
+from tests.fakes.llm_server import serving
+from tests.fakes.openai_server import FakeOpenAI
 
 
 async def test_fifty_superseded_answers_leave_no_request_open() -> None:
