@@ -15,15 +15,15 @@ from server.bench.media.report import host
 async def test_a_click_comes_back_through_either_stack(stack: str) -> None:
     async with host(stack, 20) as url, click_call(url, click_packets()) as caller:
         since_s = perf_counter()
-        await asyncio.sleep(2.0)
-        away_s = caller.away_s(since_s)
-    assert len(away_s) >= 2
-    assert 0 < min(away_s) < 0.2
+        async with asyncio.timeout(10):
+            while len(away_s := caller.away_s(since_s)) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    assert 0 < min(away_s) < 1
 
 
 async def test_a_crowd_grows_until_it_is_as_large_as_was_asked_for() -> None:
     async with host("ours", 20) as url:
         crowds = await grow(url, most=5, seconds=1.0)
     assert [crowd.peers for crowd in crowds] == [5]
-    assert 0 < crowds[0].away_p95_ms < 200
+    assert 0 < crowds[0].away_p95_ms < 1000
     assert crowds[0].host_lag_p99_ms > 0

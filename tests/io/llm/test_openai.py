@@ -83,6 +83,6 @@ async def test_closing_the_generator_closes_the_connection() -> None:
         async with aclosing(model.stream(QUESTION)) as pieces:
             assert await anext(pieces) == "The"
             assert fake.streaming == 1
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await fake.idle.wait()
         await model.close()

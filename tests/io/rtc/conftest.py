@@ -26,7 +26,7 @@ async def connect() -> AsyncIterator[Connect]:
             stack.push_async_callback(browser.close)
             stack.push_async_callback(server.close)
             await browser.accept(answer(await server.answer(offer(await browser.offer()))))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(10):
                 await asyncio.gather(browser.connected, server.connected)
             return browser, server
 

@@ -94,9 +94,9 @@ async def test_a_caller_that_dribbles_its_body_is_not_waited_for(
 
     async def dribble() -> AsyncIterator[bytes]:
         yield b"v=0"
-        await asyncio.sleep(2)
+        await asyncio.sleep(60)
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(10):
         response = await client.post(CALLS, data=dribble(), headers={"Content-Type": SDP})
         assert response.status == 400
         assert "did not come" in (await error_in(response))["message"]

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from time import thread_time
 
 import numpy as np
 
@@ -32,13 +33,15 @@ RECORDING = Path(__file__).parents[2] / "recordings" / "pause.rtpdump"
 EVERY_S = 0.005
 
 
-async def lags_ms(seconds: float) -> np.ndarray:
-    """How late the loop wakes a sleeper, over and over."""
-    end_s, late = now() + seconds, []
+async def work_and_lag_ms(seconds: float) -> tuple[float, float]:
+    """Of the loop: the p99 of its own work between two wake-ups of a sleeper, and of their lag."""
+    end_s, worked, late = now() + seconds, [], []
     while (due_s := now() + EVERY_S) < end_s:
+        before_s = thread_time()
         await asyncio.sleep(EVERY_S)
+        worked.append(thread_time() - before_s)
         late.append(now() - due_s)
-    return 1000 * np.array(late)
+    return 1000 * float(np.percentile(worked, 99)), 1000 * float(np.percentile(late, 99))
 
 
 @asynccontextmanager
@@ -58,14 +61,13 @@ async def listening(vad: SileroVad) -> AsyncIterator[Conversation]:
             peer.hang_up()
 
 
-async def test_a_live_session_delays_the_loop_hardly_more_than_the_machine_does(
+async def test_a_live_session_leaves_the_loop_free_for_others(
     weights: Weights,
 ) -> None:
-    idle = await lags_ms(1.5)
     async with listening(SileroVad(weights.path("vad"))) as conversation:
-        busy = await lags_ms(5.0)
+        worked_ms, late_ms = await work_and_lag_ms(5.0)
         words = [h.event for h in conversation.timeline if isinstance(h.event, Heard)]
-    p99 = [float(np.percentile(each, 99)) for each in (idle, busy)]
-    print(f"loop lag p99: idle {p99[0]:.1f} ms, live {p99[1]:.1f} ms")
+    print(f"p99 of the loop: {worked_ms:.1f} ms of work, {late_ms:.1f} ms late")
     assert words, "nothing was understood"
-    assert p99[1] < 20 + 2 * p99[0], "20 ms, and what a busy machine adds"
+    assert worked_ms < 20, "counted in CPU time, whatever else the machine does"
+    assert late_ms < 200, "nor does it wait for threads"
