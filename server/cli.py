@@ -15,6 +15,7 @@ from rich.text import Text
 
 from pipeline.errors import ConfigError, UmigameError
 from server.bench.cli import bench
+from server.cli_turn import turn
 from server.settings import load
 from server.terminal import Json, messages, print_record, run_async
 
@@ -25,6 +26,7 @@ command = typer.Typer(
     name="umigame", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 command.add_typer(bench)
+command.command()(turn)
 
 Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
 
@@ -54,12 +56,17 @@ def serve(
     dtype: Annotated[str | None, typer.Option(help="moshi: bf16, fp16 or fp32.")] = None,
     kv: Annotated[str | None, typer.Option(help="moshi: cache in full, int8 or fp8.")] = None,
     max_slots: Annotated[int | None, typer.Option(help="moshi: most calls to hold.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="For HTTPS: certificates (PEM).")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Their private key (PEM).")] = None,
+    with_turn: Annotated[bool, typer.Option("--turn", help="Run coturn too: see [turn].")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run the server and its page."""
     flags = {
-        "server": _given(host=host, port=port, front_end=front_end),
+        "server": _given(
+            host=host, port=port, front_end=front_end, tls_cert=tls_cert, tls_key=tls_key
+        ),
         "session": _given(stt=stt, mode=mode, llm=llm),
         "limits": _given(calls=max_calls),
         "moshi": _given(
@@ -78,15 +85,16 @@ def serve(
     settings = load(config, flags)
     log_to_stderr(logging.INFO if verbose else logging.WARNING)
 
-    from server import app, build
+    from server import app, build, coturn
 
+    settings, start = coturn.beside(build.start, settings) if with_turn else (settings, build.start)
     with messages().status("Loading the models…") as status:
 
         def started(url: str, choices: "Sequence[Choice]") -> None:
             status.stop()
             (print_json if as_json else print_summary)(url, choices)
 
-        run_async(app.serve(settings, build.start, started))
+        run_async(app.serve(settings, start, started))
 
 
 def log_to_stderr(level: int) -> None:

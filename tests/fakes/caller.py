@@ -9,7 +9,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from server.app import build_app
 from server.metrics import Metrics
 from server.page import Page, read_page
-from server.settings import ServerSettings, Settings, TurnSettings
+from server.reach import TurnSettings
+from server.settings import ServerSettings, Settings
 from server.signalling import CALLS, SDP
 from tests.fakes.phone import FakePhone
 

@@ -264,3 +264,19 @@ async def test_calls_that_end_leave_no_task_socket_or_thread_behind(connect: Con
     for _ in range(30):
         await call()
     assert held() == before
+
+
+async def test_a_peer_stays_within_its_ports_and_gives_them_back(connect: Connect) -> None:
+    few = IceConfig(loopback=True, ports=range(42_100, 42_112))
+    ports: list[int] = []
+
+    def note(description: str) -> str:
+        ports.extend(
+            int(port) for port in re.findall(r"a=candidate:.* (\d+) typ host", description)
+        )
+        return description
+
+    for _ in range(8):
+        for peer in await connect(offer=note, answer=note, ice=few):
+            await peer.close()
+    assert len(ports) > len(few.ports or ()) and set(ports) <= set(few.ports or ())
