@@ -40,7 +40,7 @@ class First:
 
     def judge(self, answers: Sequence[Answer], now: float) -> Verdict | None:
         begun = _begun(answers)
-        return Verdict(begun[0], "the first to answer") if begun else None
+        return Verdict(begun[0], "It was the first to answer.") if begun else None
 
     def deadline(self, answers: Sequence[Answer]) -> float | None:
         return None
@@ -61,7 +61,7 @@ class Preference:
         awaited = any(each.running for each in answers[:best])
         if awaited and due_s is not None and now < due_s:
             return None
-        return Verdict(best, "those liked better are late" if awaited else "the best liked")
+        return Verdict(best, "Those liked better are late." if awaited else "It is the best liked.")
 
     def deadline(self, answers: Sequence[Answer]) -> float | None:
         begun = _begun(answers)
@@ -77,27 +77,32 @@ class Agreement:
             for other in said[:i]:
                 if agree(_sentence(answers[one]), _sentence(answers[other])):
                     first, second = sorted((one, other))
-                    return Verdict(first, f"{answers[second].name} agrees")
+                    return Verdict(first, f"{answers[second].name} agrees.")
         if any(each.running and not _sentence(each) for each in answers) or not said:
             return None
-        return Verdict(min(said), "no two agree, and it is the best liked")
+        return Verdict(min(said), "No two agree, and it is the best liked.")
 
     def deadline(self, answers: Sequence[Answer]) -> float | None:
         return None
 
 
 def agree(one: str, other: str) -> bool:
-    """They name the same numbers, and share half the longer words of the shorter.
+    """They give the same numbers, the one with fewer names names none but the other's, and most
+    longer words of the shorter are in the longer.
 
     A rule of thumb: "It is not Paris" agrees with "It is Paris".
     """
     if _numbers(one) != _numbers(other):
         return False
-    ours, theirs = _telling(one), _telling(other)
-    least = min(len(ours), len(theirs))
-    return 2 * len(ours & theirs) >= least if least else ours == theirs
+    fewer, more = sorted((_names(one), _names(other)), key=len)
+    shorter, longer = sorted((_telling(one), _telling(other)), key=len)
+    if not shorter:
+        return not longer
+    return fewer <= more and 2 * len(shorter & longer) > len(shorter)
 
 
+_NAME = re.compile(r"(?<=\w[ ,])\s*([^\W\d_a-z]\w+)")
+"""A word with a capital, not the first."""
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _LONG = 4
 """Letters of a word that tells something; in scripts without spaces, one."""
@@ -114,6 +119,10 @@ def _sentence(answer: Answer) -> str:
 
 def _numbers(text: str) -> set[str]:
     return {digits.replace(",", "") for digits in _DIGITS.findall(text)}
+
+
+def _names(text: str) -> set[str]:
+    return {name for name in _NAME.findall(text) if name[0].isupper()}
 
 
 def _telling(text: str) -> set[str]:

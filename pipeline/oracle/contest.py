@@ -152,7 +152,7 @@ class Contest:
         running = [i for i in others if self._answers[i].running]
         for i in running:
             self._answers[i].running = False
-        why = " ".join((*self._lately, *map(str, self._errors), f"It is {verdict.why}."))
+        why = " ".join((*self._lately, *map(str, self._errors), verdict.why))
         over = tuple(self._answers[i].name for i in beaten)
         self.over = not self._answers[winner].running
         said = Say(self._answers[winner].text)

@@ -10,15 +10,14 @@ from pipeline.types import Message
 class ScriptedModel:
     """Each answer is a list of pieces, seconds of silence, or errors; the last one repeats."""
 
-    def __init__(self, *answers: Sequence[str | float | ServiceError]) -> None:
+    def __init__(
+        self, *answers: Sequence[str | float | ServiceError], name: str = "scripted"
+    ) -> None:
+        self.name = name
         self._answers = list(answers)
         self.prompts: list[list[Message]] = []
         self.open = 0
         """Streams that are not closed."""
-
-    @property
-    def name(self) -> str:
-        return "scripted"
 
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         self.prompts.append(list(messages))

@@ -44,7 +44,7 @@ ONE_OF_EACH: list[tuple[Event, set[str]]] = [
     (ReplyStarted(1, 1, 0.2), {"response.created", "umigame.latency"}),
     (ReplyWord(1, "Because", 1), {"response.output_audio_transcript.delta"}),
     (ReplyEnded(1, "Because", True, 0.4), {"response.done", "conversation.item.truncated"}),
-    (OracleChosen(1, "small", "It is the first to answer.", ("big",)), {"umigame.timeline"}),
+    (OracleChosen(1, "small", "It was the first to answer.", ("big",)), {"umigame.timeline"}),
     (OracleSpent(1, "small", 200, 9, True), set()),
     (OracleFate(1, Fate.USED, 1), {"umigame.timeline"}),
     (ServiceState("llm", False, "It stopped."), {"umigame.service"}),
