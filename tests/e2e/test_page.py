@@ -14,6 +14,7 @@ from tests.fakes.server_process import ServerProcess
 from tests.fakes.speaker import Speaker
 
 SLOTS = "umigame_engine_slots"
+LOST = 'umigame_calls{state="lost"}'
 LEAD_S = 4.0
 """Silence while the page connects."""
 ANSWER_MS = 60_000
@@ -73,6 +74,7 @@ async def test_somebody_types_to_the_page_and_reads_the_answer(server: ServerPro
 
 
 async def test_a_reloaded_and_a_closed_tab_free_their_places(server: ServerProcess) -> None:
+    lost = await server.metric(LOST)
     async with opened(server) as tab:
         await press(tab, "Start")
         await tab.wait_for_selector(LIVE)
@@ -84,6 +86,7 @@ async def test_a_reloaded_and_a_closed_tab_free_their_places(server: ServerProce
         await server.until(SLOTS, 1, within_s=5)
         await tab.close(run_before_unload=False)
         await server.until(SLOTS, 0, within_s=5)
+    assert await server.metric(LOST) <= lost, "both said goodbye"
 
 
 async def test_the_page_asks_for_the_secret_and_shows_its_place_in_the_queue(

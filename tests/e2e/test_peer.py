@@ -61,8 +61,9 @@ class Host:
         return web.Response(text=await self.peer.answer(await request.text()))
 
     async def trickle(self, request: web.Request) -> web.Response:
-        self.fragments.append(await request.text())
-        await self.peer.add_candidates(self.fragments[-1])
+        fragment = await request.text()
+        await self.peer.add_candidates(fragment)
+        self.fragments.append(fragment)
         return web.Response(status=204)
 
     async def open(self) -> AsyncIterator[Page]:
