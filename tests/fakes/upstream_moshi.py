@@ -56,7 +56,7 @@ def upstream(tiny: TinyCheckpoint, frames: Sequence[Pcm], **options: Any) -> lis
     return list(Upstream(tiny, options).run(frames))
 
 
-def kame(tiny: TinyCheckpoint, frames: Sequence[Pcm], oracle: Sequence[int]) -> list[Said]:
+def kame_formula(tiny: TinyCheckpoint, frames: Sequence[Pcm], oracle: Sequence[int]) -> list[Said]:
     """The same, with KAME's formula (arXiv 2510.02327): what enters the transformer is the sum of
     the embeddings of audio, text and `oracle`, one token a frame."""
     assert tiny.oracle is not None

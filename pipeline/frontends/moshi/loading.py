@@ -72,7 +72,7 @@ def load(
     if checkpoint.model_type == "hibiki":
         lm.text_emb.weight.data[2] = lm.text_emb.weight.data[3]  # as upstream: never end by itself
     mimi = _load_mimi(checkpoint, lm, device)
-    pieces = _load_pieces(checkpoint.tokenizer, lm.text_card)
+    pieces = load_pieces(checkpoint.tokenizer, lm.text_card)
     return Models(lm.eval(), oracle_emb.eval(), bool(oracle), mimi, pieces)
 
 
@@ -191,7 +191,7 @@ class _Pieces:
         return str(self._processor.id_to_piece(token)) if known else ""
 
 
-def _load_pieces(path: Path, card: int) -> _Pieces:
+def load_pieces(path: Path, card: int) -> _Pieces:
     try:
         processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError) as error:
