@@ -45,6 +45,8 @@ import { change, cutOff, newLine, played, settle, upsert } from "./lines.js";
  * @property {number} overloaded_ms When the server last could not keep up, epoch milliseconds.
  * @property {object[]} timeline
  * @property {string | null} token Resumes this call.
+ * @property {string} llm What answers: a name, or several with commas between them.
+ * @property {string[]} llms What could.
  */
 
 /** @typedef {{type: string, [field: string]: any}} Event */
@@ -74,6 +76,8 @@ export const initial = {
   overloaded_ms: 0,
   timeline: [],
   token: null,
+  llm: "",
+  llms: [],
 };
 
 /** @type {Record<string, (state: State, event: Event, now_ms: number) => State>} */
@@ -154,6 +158,8 @@ const handlers = {
     queue: position > 0 ? { position, eta_s: eta_s ?? null } : null,
   }),
   "umigame.overload": (state, _event, now_ms) => ({ ...state, overloaded_ms: now_ms }),
+  "session.created": takeSession,
+  "session.updated": takeSession,
   "umigame.session": (state, { token }) => ({ ...state, token }),
   "umigame.ended": (state) => ({ ...state, token: null }),
   "umigame.service": (state, { service, up, message }) => {
@@ -255,6 +261,12 @@ function heardOracle(state, { epoch, source, prompt, text, final }) {
     ...state,
     oracles: [...earlier, { epoch, source, prompt, text, final }].slice(-ORACLES_KEPT),
   };
+}
+
+/** @type {typeof handlers[string]} */
+function takeSession(state, { session }) {
+  const { llm = "", llms = [] } = session.umigame ?? {};
+  return { ...state, llm, llms };
 }
 
 /** @type {typeof handlers[string]} */

@@ -145,6 +145,11 @@ function say(text) {
   call?.send({ type: "response.create" });
 }
 
+/** @param {string} llm From the next question on. */
+function chooseLlm(llm) {
+  call?.send({ type: "session.update", session: { type: "realtime", umigame: { llm } } });
+}
+
 /** @param {SubmitEvent} event */
 function onTyped(event) {
   event.preventDefault();
@@ -211,6 +216,7 @@ byId("hangup").addEventListener("click", hangUp);
 byId("mute").addEventListener("click", () => (mic.isOpen ? toggleMute() : mic.open()));
 byId("typing").addEventListener("submit", onTyped);
 byId("microphone").addEventListener("change", () => mic.choose(byId("microphone").value));
+byId("llm").addEventListener("change", () => chooseLlm(byId("llm").value));
 byId("download").addEventListener("click", download);
 byId("timeline-open").addEventListener("click", showTimeline);
 addEventListener("keydown", onKey);

@@ -50,6 +50,7 @@ export class View {
     this.transcript.render(state.lines);
     renderOracle(state);
     renderControls(state);
+    renderLlms(state);
     renderLatency(state);
     this.renderNotice(state);
     this.settle();
@@ -156,6 +157,21 @@ function renderControls(state) {
   if ((focused === byId("hangup") || focused === byId("mute")) && !calling) byId("start").focus();
   setText(byId("you-do"), youDo(state));
   setText(byId("it-does"), itDoes(state));
+}
+
+/**
+ * A race that was set up stays on offer beside its members.
+ * @param {State} state
+ */
+function renderLlms(state) {
+  const names = [...new Set([...state.llms, state.llm])];
+  byId("llm-picker").hidden = !isCalling(state) || names.length < 2;
+  const select = byId("llm");
+  const shown = Array.from(select.options, (/** @type {HTMLOptionElement} */ each) => each.value);
+  if (shown.join("\n") !== names.join("\n")) {
+    select.replaceChildren(...names.map((name) => new Option(name.replaceAll(",", ", "), name)));
+  }
+  if (document.activeElement !== select) select.value = state.llm;
 }
 
 /** @param {State} state */

@@ -55,6 +55,12 @@ const truncated = {
 };
 const shown = (state) => state.lines.map(({ role, text, status }) => [role, text.trim(), status]);
 
+test("the page knows what answers and what could, from the first and from every later session", () => {
+  const session = (type, llm) => ({ type, session: { umigame: { llm, llms: ["gpt", "claude"] } } });
+  const state = after(begin, session("session.created", "gpt"), session("session.updated", "claude"));
+  assert.deepEqual([state.llm, state.llms], ["claude", ["gpt", "claude"]]);
+});
+
 test("a partial may be reworded until its final, and not after", () => {
   const reworded = after(begin, partial("how long is"), partial("her song is"));
   assert.deepEqual(shown(reworded), [["user", "her song is", "partial"]]);
