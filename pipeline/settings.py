@@ -54,14 +54,17 @@ class MoshiSettings(_Group):
     lora_weight: str = Field(default="", description="local LoRA weights (.safetensors)")
     fuse_lora: bool = Field(default=True, description="add LoRA into the weights: faster")
     random_weights: bool = Field(
-        default=False, description="Moshi's 7B with random weights and no files: to measure with"
+        default=False, description="random weights and no files: to measure with"
+    )
+    random_size: Literal["7b", "tiny"] = Field(
+        default="7b", description="of a model with random weights; tiny: for CPUs"
     )
     device: str = Field(default="cuda", description="cuda, cuda:1, … or cpu")
     dtype: Literal["bf16", "fp16", "fp32"] = Field(
         default="bf16", description="of the weights; Mimi always runs in fp32"
     )
-    kv: Literal["full", "fp8"] = Field(
-        default="full", description="what the cache of a conversation is kept in; full: dtype"
+    kv: Literal["full", "int8", "fp8"] = Field(
+        default="full", description="what the cache of a conversation is kept in; full: as dtype"
     )
     max_slots: int = Field(
         default=128, ge=1, description="most conversations at once; fewer if memory holds fewer"
@@ -179,9 +182,30 @@ class LlmSettings(_Llm):
         return self
 
 
+class SttSettings(_Group):
+    """[stt]: whose ears; only Google's have anything to set."""
+
+    google_project: str = Field(default="", description="who pays; empty: as in the credentials")
+    google_credentials: str = Field(
+        default="",
+        description="JSON file of a service account; empty: where Google's own tools keep them",
+    )
+    google_location: str = Field(
+        default="global", description="global, or a region such as europe-west4: models differ"
+    )
+    google_endpoint: str = Field(
+        default="", description="address, if not the location's; http://… for a stand-in"
+    )
+    google_model: str = Field(default="long", description="long, short, telephony, chirp_2, …")
+    google_punctuation: bool = Field(
+        default=True, description="ask for full stops and question marks"
+    )
+
+
 class PipelineSettings(_Group):
     hearing: HearingSettings = HearingSettings()
     voice: VoiceSettings = VoiceSettings()
     moshi: MoshiSettings = MoshiSettings()
     oracle: OracleSettings = OracleSettings()
     llm: LlmSettings = LlmSettings()
+    stt: SttSettings = SttSettings()

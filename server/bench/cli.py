@@ -1,4 +1,4 @@
-"""`umigame bench …`: measures a server over real WebRTC."""
+"""`umigame bench …`: measures a server over real WebRTC, or an engine alone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from server.terminal import Json, print_record, run_async
 
-bench = typer.Typer(name="bench", no_args_is_help=True, help="Measure a server over real WebRTC.")
+bench = typer.Typer(name="bench", no_args_is_help=True, help="Measure a server or an engine.")
 
 Trace = Annotated[
     Path | None, typer.Option(help="Where to write what happened when, a line of JSON a question.")
@@ -55,3 +55,24 @@ def media(
     from server.bench.media.report import measure
 
     print_record(run_async(measure(runs, seconds, most_peers)), as_json)
+
+
+@bench.command()
+def engine(
+    front_end: Annotated[str, typer.Option(help="There is: moshi.")] = "moshi",
+    random_weights: Annotated[
+        bool, typer.Option("--random-weights", help="Nothing is fetched; needed as yet.")
+    ] = False,
+    size: Annotated[str, typer.Option(help="7b, or tiny for a CPU.")] = "7b",
+    device: Annotated[str, typer.Option(help="cuda, cuda:1, … or cpu")] = "cuda",
+    slots: Annotated[str, typer.Option(help="Callers at once, with commas.")] = "1,16,64,128",
+    fill: Annotated[str, typer.Option(help="Share of the context that is filled.")] = "0.25,1.0",
+    kv: Annotated[str, typer.Option(help="Of full and int8, with commas.")] = "int8",
+    seconds: Annotated[float, typer.Option(min=1, help="For each of them.")] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """How many callers one engine carries in time, beside upstream's own loop with one."""
+    from server.bench.engine import measure, read_wanted
+
+    wanted = read_wanted(front_end, random_weights, size, device, slots, fill, kv, seconds)
+    print_record(run_async(measure(wanted)), as_json)

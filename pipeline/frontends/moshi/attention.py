@@ -96,7 +96,7 @@ class SlotAttention(StreamingModule[SlotState]):  # type: ignore[misc]
             q, k = self.rope(q, k, state.offset, time_before_heads=False)
         x = self._attend(state.cache, q, k, v, state.offset, state.exec_mask)
         state.offset.add_(state.exec_mask)
-        return self.out_projs[0](x.view(slots, 1, dim))  # type: ignore[no-any-return]
+        return self.out_projs[0](x.view(slots, 1, dim))
 
 
 def attend(

@@ -4,6 +4,7 @@ All sizes that change from step to step lie in device memory, so that a CUDA gra
 Plain multiply-adds: with one query a head, tensor cores gain nothing over them, and what they
 need first (a shared-memory copy, barriers) costs more than reading does.
 """
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 
 import math
 

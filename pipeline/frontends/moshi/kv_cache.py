@@ -51,7 +51,7 @@ class KvCache:
 
     @property
     def positions(self) -> int:
-        return self.keys.shape[2]
+        return int(self.keys.shape[2])
 
     def put(
         self, key: torch.Tensor, value: torch.Tensor, position: torch.Tensor, live: torch.Tensor

@@ -25,7 +25,7 @@ class Stepper:
         device = models.lm.device
         self._device = device
         self._sampler = Sampler(slots, device)
-        self._lm = SteeredLm(models.lm, models.oracle_emb, self._sampler, slots, **options)
+        self.lm = SteeredLm(models.lm, models.oracle_emb, self._sampler, slots, **options)
         self._codec = Codec(models.mimi, slots)
         self._pcm = Twin((slots, FRAME_SAMPLES), torch.float32, device)
         self._oracle = Twin((slots,), torch.long, device)
@@ -46,8 +46,8 @@ class Stepper:
             live = self._live.upload()
             # What is heard in a slot's first frame is never read: upstream puts initial tokens
             # there, and its server then makes Mimi forget the frame. Here Mimi does not hear it.
-            codes = self._codec.encode(self._pcm.upload(), live & self._lm.begun)
-            tokens = self._lm.advance(codes, self._oracle.upload(), live)
+            codes = self._codec.encode(self._pcm.upload(), live & self.lm.begun)
+            tokens = self.lm.advance(codes, self._oracle.upload(), live)
             self._text.download(tokens[:, 0, 0])
             self._spoken.download(self._codec.decode(tokens[:, 1:]))
             self._wait()
@@ -63,7 +63,7 @@ class Stepper:
     def _reset(self, slots: Any) -> None:
         mask = torch.from_numpy(slots).to(self._device)
         with torch.no_grad():
-            self._lm.reset_streaming(mask)
+            self.lm.reset_streaming(mask)
             self._codec.reset(mask)
 
     def _wait(self) -> None:
