@@ -33,14 +33,16 @@ class Call:
         race = Race(providers, hedge=hedge, arbiter=arbiter)
         self.oracle = Oracle(race, settings, History(1000), SessionConfig())
         self.models = models
+        self.asked = 0
         self.news = Channel[OracleNews]("news", 1000)
         self.told: list[OracleNews] = []
 
     async def ask(self, *, seconds: float = 20.0, questions: int = 1, every_s: float = 1.0) -> None:
         run = asyncio.create_task(self.oracle.run(self.news))
-        for number in range(questions):
-            text = f"What is the capital of country {number}?"
-            self.oracle.inbox.offer(Transcript(text, 0.0, 1.0, True, number + 1))
+        for _ in range(questions):
+            self.asked += 1
+            text = f"What is the capital of country {self.asked}?"
+            self.oracle.inbox.offer(Transcript(text, 0.0, 1.0, True, self.asked))
             await asyncio.sleep(every_s)
         await asyncio.sleep(seconds)
         run.cancel()
@@ -107,10 +109,18 @@ async def test_one_that_is_out_is_asked_again_only_when_its_time_is_up() -> None
 
 async def test_one_that_is_out_and_alone_is_left_in_peace_and_the_cause_is_told() -> None:
     call = Call(gpt([BUSY], ["Paris."]))
-    await call.ask(questions=2, every_s=2.0, seconds=6.0)
-    assert len(call.models[0].prompts) == 2
-    assert list(call.answers.values()) == ["Paris."]
+    await call.ask(questions=2, every_s=2.0, seconds=2.0)
+    assert len(call.models[0].prompts) == 1
     assert call.causes == ["gpt is asked too often."]
+    await call.ask(seconds=6.0)
+    assert list(call.answers.values()) == ["Paris."]
+
+
+async def test_one_that_is_out_has_no_part_in_a_hedge() -> None:
+    call = Call(gpt([BUSY]), claude(["Rome."]), hedge=True)
+    await call.ask(questions=3)
+    assert [len(model.prompts) for model in call.models] == [1, 3]
+    assert call.chosen[-1][1] == "gpt is asked too often. It was the first to answer."
 
 
 async def test_if_nobody_answers_every_cause_is_told() -> None:
@@ -120,8 +130,11 @@ async def test_if_nobody_answers_every_cause_is_told() -> None:
 
 
 async def test_in_a_hedge_the_first_to_speak_is_taken_and_the_others_are_dropped() -> None:
-    call = Call(gpt([1.0, "Paris."]), claude([0.5, "Rome", 1.0, "."]), hedge=True)
-    await call.ask()
+    call = Call(gpt([1.0, "Paris."]), claude([0.5, "Rome", 1.5, "."]), hedge=True)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(call.ask())
+        await asyncio.sleep(0.7)
+        assert [model.open for model in call.models] == [0, 1]
     assert call.answers == {1: "Rome."}
     assert call.chosen == [("claude", "It was the first to answer.", ("gpt",))]
 
