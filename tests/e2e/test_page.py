@@ -19,8 +19,8 @@ LEAD_S = 4.0
 """Silence while the page connects."""
 ANSWER_MS = 60_000
 LIVE = "body[data-phase=live]"
-PHONE = "--autoplay-policy=user-gesture-required"
-"""Nothing may sound that no click began."""
+AUTOPLAY = "--autoplay-policy=document-user-activation-required"
+"""As in any browser: nothing may sound before a click."""
 
 
 @asynccontextmanager
@@ -34,7 +34,7 @@ async def opened(
         if message.type in ("error", "warning"):
             complaints.append(message.text)
 
-    async with chromium(microphone, PHONE) as browser:
+    async with chromium(microphone, AUTOPLAY) as browser:
         tab = await browser.new_page()
         tab.on("console", note)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
