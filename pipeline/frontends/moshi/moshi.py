@@ -27,10 +27,14 @@ _MOST_SEED = 2**63 - 1
 class MoshiFrontEnd:
     """Implements FrontEnd (pipeline/engine/frontend.py).
 
-    Loads, sizes and warms up when it is made: it is ready then, or has raised ConfigError.
+    Loads, sizes and warms up when it is made: it is ready then, or has raised ConfigError. It wants
+    a process of its own.
     """
 
     def __init__(self, settings: MoshiSettings, fetch: Fetch | None = None) -> None:
+        # A step is a thousand small operations. On a GPU no others are needed; on a CPU threads wait
+        # for each other more than they help, a hundred times as long on a busy machine.
+        torch.set_num_threads(1)
         device = usable_device(settings.device)
         with memory.enough("for the weights"):
             models, model_type, self._generation = _models(settings, device, fetch)

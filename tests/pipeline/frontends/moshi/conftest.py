@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from tests.fakes.tiny_moshi import TinyCheckpoint
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Tiny operations on several threads wait for each other: a hundred times as slow on a busy
+    machine."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def kame(tmp_path_factory: pytest.TempPathFactory) -> "TinyCheckpoint":
     from tests.fakes.tiny_moshi import write
