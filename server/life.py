@@ -13,6 +13,9 @@ from pipeline.errors import UmigameError
 from server.errors import Draining
 from server.settings import LimitSettings
 
+LAST_WORDS = 0.5
+"""Share of the time to drain in which a reply may still end; then a call is told, and ended."""
+
 LOST_S = 4.0
 """A peer is lost when no datagram came for so long, STUN consent (RFC 7675) included."""
 
@@ -53,6 +56,7 @@ class Life:
         """When the peer being served came, or was lost."""
         self._live_since_s: float | None = None
         self._hung_up = self._draining = False
+        self._drains_since_s: float | None = None
 
     def hang_up(self) -> None:
         self._hung_up = True
@@ -94,7 +98,7 @@ class Life:
 
     def _limit_reached(self, seen: Seen, now: float) -> UmigameError | None:
         limits = self._limits
-        if self._draining and not seen.speaking:
+        if self._draining and self._has_said_all(seen, now):
             return Draining()
         if not seen.connected and now - self._since_s > limits.connect_s:
             return UmigameError(
@@ -108,6 +112,11 @@ class Life:
         if now - max(seen.active_s, self._live_since_s) > limits.idle_s:
             return UmigameError("Nobody spoke for a long time.")
         return None
+
+    def _has_said_all(self, seen: Seen, now: float) -> bool:
+        if self._drains_since_s is None:
+            self._drains_since_s = now
+        return not seen.speaking or now - self._drains_since_s > LAST_WORDS * self._limits.drain_s
 
 
 def returned(seen: Seen, now: float) -> bool:

@@ -19,6 +19,9 @@ from pipeline.types import SessionConfig, Slot, StepInput, StepOutput, Ticks
 MEASURED_STEPS = 500
 """The p95 is taken over these: ten seconds of one slot at 20 ms."""
 
+ENOUGH_STEPS = 25
+"""So many tell something; a single slow one among fewer keeps nobody out."""
+
 HEADROOM = 0.8
 """Share of a frame that a step may take, p95, for one more conversation to fit."""
 
@@ -76,11 +79,12 @@ class EngineCore:
 
     def load(self) -> EngineLoad:
         live, p95_s = self._slots.live, self._p95_s()
+        keeps_up = len(self._steps_s) < ENOUGH_STEPS or p95_s <= HEADROOM * self.info.frame_s
         return EngineLoad(
             live=live,
             step_p95_s=p95_s,
             shed=self._scheduler.shed,
-            fits=live < self.info.slots and p95_s <= HEADROOM * self.info.frame_s,
+            fits=live < self.info.slots and keeps_up,
             steps=self._steps.times,
             latencies=self._latencies.times,
             late=self._late,

@@ -5,6 +5,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 
 from pipeline.engine import wire
@@ -169,7 +170,8 @@ class EngineServer:
 
     async def _close(self, client: Client, slot: Slot) -> None:
         if slot in client.slots and (closed := self._release(slot)) is not None:
-            await asyncio.wait([asyncio.wrap_future(closed)])
+            with suppress(EngineError):  # the engine ends, and there is nothing left to close
+                await asyncio.wrap_future(closed)
         client.tell(wire.pack_slot(Kind.CLOSED, slot))
 
     def _release(self, slot: Slot) -> Future[None] | None:

@@ -5,8 +5,9 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -18,7 +19,7 @@ from server.rtc.client import Caller
 from tests.e2e.conftest import StartServer
 from tests.fakes.guest import calling
 from tests.fakes.sender import speech
-from tests.fakes.server_process import ServerProcess, alive
+from tests.fakes.server_process import UMIGAME, ServerProcess, alive
 from tests.fakes.tiny_moshi import write
 
 ENGINE = "pipeline.engine.worker"
@@ -40,13 +41,16 @@ def moshi(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -
         MOSHI__DTYPE="fp32",
         MOSHI__MAX_SLOTS=3,
         SESSION__STT="none",
+        LIMITS__DRAIN_S=5,  # noise never comes to an end by itself
     )
 
 
 @asynccontextmanager
-async def two_callers(url: str) -> AsyncIterator[tuple[Caller, Caller]]:
-    async with calling(url) as one, calling(url) as other:
-        yield one, other
+async def two_callers(url: str) -> AsyncIterator[list[Caller]]:
+    """Together, before a busy machine has shown how slow it is and lets one of them wait."""
+    async with AsyncExitStack() as stack:
+        entering = (stack.enter_async_context(calling(url)) for _ in range(2))
+        yield list(await asyncio.gather(*entering))
 
 
 async def listened(call: Caller, seconds: float) -> list[float]:
@@ -89,7 +93,7 @@ async def test_when_its_process_is_killed_callers_are_told_why_and_the_next_one_
         for call in calls:
             await listened(call, 0.5)
         os.kill(pid, signal.SIGKILL)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             for call in calls:
                 told = await call.wait_for("error")
                 assert "killed by signal 9" in told.event["error"]["message"]
@@ -103,7 +107,28 @@ async def test_when_its_process_is_killed_callers_are_told_why_and_the_next_one_
         assert len(await listened(call, 2.0)) == pytest.approx(100, abs=20)
 
 
-async def test_at_the_end_the_engine_ends_too(moshi: ServerProcess) -> None:
+async def test_a_signal_to_all_of_its_processes_lets_the_call_end_and_leaves_nothing(
+    moshi: ServerProcess,
+) -> None:
     pid = moshi.children()[ENGINE]
-    assert await asyncio.to_thread(moshi.stop) == 0
+    async with calling(moshi.url) as call:
+        await listened(call, 0.5)
+        assert await asyncio.to_thread(moshi.stop, os.killpg) == 0
+        told = await call.wait_for("error")
+        assert told.event["error"]["code"] == "shutting_down"
     assert not alive(pid)
+
+
+def test_what_is_wrong_with_a_checkpoint_is_told_at_start_with_a_hint_and_no_traceback(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, kame=True)
+    weights = tmp_path / "lm.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1_000])
+    flags = ("--front-end", "moshi", "--config-path", str(tmp_path / "config.json"))
+    more = ("--hf-repo", "", "--device", "cpu", "--stt", "none", "--port", "0")
+    command = [UMIGAME, "serve", *flags, *more]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 2
+    assert "lm.safetensors is truncated" in told.stderr and "Fetch it again" in told.stderr
+    assert "Traceback" not in told.stderr and not told.stdout

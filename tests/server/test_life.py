@@ -82,6 +82,15 @@ def test_when_the_server_drains_a_reply_is_said_to_its_end(life: Life) -> None:
     assert isinstance(life.ended, Draining)
 
 
+def test_a_reply_without_end_is_cut_while_the_caller_can_still_be_told_why(life: Life) -> None:
+    life.drain()
+    at_s = 5.0
+    while life.turn(replace(heard(at_s), speaking=True), at_s) is None:
+        at_s += 0.1
+    assert at_s - 5.0 == pytest.approx(0.5 * LIMITS.drain_s, abs=0.2)
+    assert isinstance(life.ended, Draining)
+
+
 def test_what_failed_is_what_the_caller_is_told(life: Life) -> None:
     life.fail(UmigameError("The voice died."))
     assert life.turn(heard(5.0), 5.0) is Turn.OVER

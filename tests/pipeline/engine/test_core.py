@@ -19,3 +19,13 @@ def test_a_full_engine_has_no_room_however_fast_it_is() -> None:
     core = EngineCore(Echo(slots=1))
     core.admit()
     assert not core.load().fits
+
+
+def test_one_slow_step_at_the_beginning_keeps_nobody_waiting() -> None:
+    core = EngineCore(Echo(slots=4))
+    core.admit()
+    core.took(0.5, 0.0)
+    assert core.load().fits
+    for _ in range(100):
+        core.took(0.001, 0.0)
+    assert core.load().fits
