@@ -33,7 +33,15 @@ def pytest_asyncio_loop_factories(
     return {"virtual": VirtualLoop}
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if not config.getoption("--moshi"):
+        terminalreporter.write_line("Nothing of the front-end moshi was tested: see --moshi.")
+    tell_seconds(terminalreporter)
+
+
+def tell_seconds(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell how long each folder took, so that slow tests are noticed where they creep in."""
     spent_s: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():

@@ -34,11 +34,18 @@ HOMES = {
     "os.getenv": "server/settings.py",
     "openai": "pipeline/llm/openai.py",
     "anthropic": "pipeline/llm/anthropic.py",
+    "google": "pipeline/stt/google/",
+    "grpc": "pipeline/stt/google/",
     "xllamacpp": "pipeline/llm/",
     "onnxruntime": ("pipeline/hearing/vad.py", "pipeline/frontends/voice/worker.py"),
     "moonshine_voice": "pipeline/stt/",
     "piper": "pipeline/frontends/voice/worker.py",
     "torch": "pipeline/frontends/moshi/",
+    "triton": "pipeline/frontends/moshi/",
+    "moshi": "pipeline/frontends/moshi/",
+    "sentencepiece": "pipeline/frontends/moshi/",
+    "safetensors": "pipeline/frontends/moshi/",
+    "huggingface_hub": "pipeline/frontends/moshi/",
 }
 """The one place, or two, that may touch each of these."""
 
