@@ -46,7 +46,8 @@ def config_of(settings: Settings) -> Coturn:
         listen=turn.listen,
         external_ip=turn.external_ip,
         relay_ports=(ports[0], ports[-1]),
-        allowed_peers=turn.allowed_peers or media_addresses(settings),
+        # Itself too: a call may be relayed at both ends.
+        allowed_peers=(turn.allowed_peers or media_addresses(settings)) + turn.listen,
         quota=turn.quota,
     )
 

@@ -29,7 +29,7 @@ export class ApiError extends Error {
 
 /**
  * @typedef {object} Api
- * @property {(signal: AbortSignal) => Promise<RTCIceServer[]>} iceServers
+ * @property {(signal: AbortSignal) => Promise<Pick<RTCConfiguration, "iceServers" | "iceTransportPolicy">>} ice
  * @property {(sdp: string, session: object, signal: AbortSignal) => Promise<{answer: string, location: string}>} openCall
  * @property {(location: string, fragment: string) => Promise<void>} trickle
  * @property {(location: string) => void} hangUp Also works while the page unloads.
@@ -62,9 +62,10 @@ export function createApi(askSecret, storage) {
   };
 
   return {
-    async iceServers(signal) {
+    async ice(signal) {
       const response = await request("/v1/realtime/ice-servers", { signal });
-      return (await response.json()).ice_servers;
+      const { ice_servers, ice_transport_policy } = await response.json();
+      return { iceServers: ice_servers, iceTransportPolicy: ice_transport_policy ?? "all" };
     },
     async openCall(sdp, session, signal) {
       const body = new FormData();

@@ -8,7 +8,13 @@ const HEAL_ms = 4_000;
 const BATCH_ms = 50;
 
 /** The path to the server could not be built in time. */
-export class NoPath extends Error {}
+export class NoPath extends Error {
+  /** @param {string} [relay] What relays said, or "". */
+  constructor(relay = "") {
+    super("no path");
+    this.relay = relay;
+  }
+}
 
 /** The line was up and went down. */
 export class LineLost extends Error {}
@@ -39,10 +45,11 @@ export class LineLost extends Error {}
  * @returns {Promise<Call>} Rejects with ApiError, NoPath, or an AbortError.
  */
 export async function dial(api, track, session, ends, signal) {
-  const pc = new RTCPeerConnection({
-    iceServers: await api.iceServers(signal),
-    bundlePolicy: "max-bundle",
-  });
+  const ice = await api.ice(signal);
+  // `?relay` at the end of the page's address tries out the relays.
+  if (new URLSearchParams(location.search).has("relay")) ice.iceTransportPolicy = "relay";
+  const pc = new RTCPeerConnection({ ...ice, bundlePolicy: "max-bundle" });
+  const refusals = listenToRelays(pc);
   signal.addEventListener("abort", () => pc.close(), { once: true });
   const trickle = startTrickle(pc, api);
   try {
@@ -60,7 +67,7 @@ export async function dial(api, track, session, ends, signal) {
     ends.onPlace(location);
     await pc.setRemoteDescription({ type: "answer", sdp: answer });
     trickle.begin(location);
-    await opened(channel, pc, signal);
+    await opened(channel, pc, signal, refusals);
     return {
       pc,
       lost: lostLine(channel, pc, ends.onSteady),
@@ -111,21 +118,45 @@ function startTrickle(pc, api) {
 }
 
 /**
+ * What STUN and TURN servers complain of; it matters only if no path is found.
+ * @param {RTCPeerConnection} pc
+ * @returns {() => string}
+ */
+function listenToRelays(pc) {
+  /** @type {Set<string>} */
+  const said = new Set();
+  pc.onicecandidateerror = ({ url, errorCode, errorText }) => {
+    // 701 is the browser's own for "no answer" (W3C webrtc-pc), and many of those are harmless.
+    if (url.startsWith("turn") && errorCode !== 701) said.add(`${url}: ${errorText} (${errorCode})`);
+  };
+  return () => [...said].join(", ");
+}
+
+/**
  * @param {RTCDataChannel} channel @param {RTCPeerConnection} pc @param {AbortSignal} signal
+ * @param {() => string} refusals
  * @returns {Promise<void>}
  */
-function opened(channel, pc, signal) {
+function opened(channel, pc, signal, refusals) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new NoPath()), CONNECT_ms);
+    const fail = () => reject(new NoPath(refusals()));
+    const timer = setTimeout(fail, CONNECT_ms);
     const settle = (/** @type {() => void} */ act) => () => {
       clearTimeout(timer);
       act();
     };
     channel.onopen = settle(resolve);
-    channel.onclose = settle(() => reject(new NoPath()));
+    channel.onclose = settle(fail);
     pc.onconnectionstatechange = () => {
-      if (pc.connectionState === "failed") settle(() => reject(new NoPath()))();
+      if (pc.connectionState === "failed") settle(fail)();
     };
+    // Nothing to try a path with: relays only, and none would have us.
+    const stuck = () =>
+      pc.iceGatheringState === "complete" &&
+      !pc.localDescription?.sdp.includes("a=candidate") &&
+      settle(fail)();
+    pc.onicegatheringstatechange = stuck;
+    stuck();
     signal.addEventListener(
       "abort",
       settle(() => reject(signal.reason)),

@@ -117,6 +117,12 @@ export function problemInWords(error) {
         error.hint || known?.advice || "Press Start to try again; the server's log says more.",
     };
   }
+  if (error instanceof NoPath && error.relay) {
+    return {
+      title: "The relay turned the call away, and no other way was found.",
+      advice: `Its words: ${error.relay}. Whoever runs the server should check turn.secret and the clocks: umigame doctor does.`,
+    };
+  }
   if (error instanceof NoPath) {
     return {
       title: "The server answers, but no sound can get through.",

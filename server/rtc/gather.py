@@ -20,6 +20,7 @@ from aioice.candidate import candidate_foundation, candidate_priority
 
 from server.rtc.interfaces import addresses, usable
 from server.rtc.relay import why_not
+from server.rtc.seam import close_soon
 from turn.ice import IceServer
 from turn.urls import IceUrl, parse_url
 
@@ -75,6 +76,7 @@ class Gathering:
         found += reflexive.result()
         if (relay := relayed.result()) is not None:
             candidate, protocol = relay
+            close_soon(protocol)
             self._connection._protocols.append(protocol)
             found.append(candidate)
         self.found = len(found)

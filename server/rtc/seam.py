@@ -8,16 +8,19 @@ What stock aiortc has no public way for, and why we need it:
 - Consent checks each second (RFC 7675), how long their answers take, and when the peer was last
   heard. (The round-trip time of RTCP reports comes only after 5 s from Chromium.)
 - Candidates that we gather ourselves (gather.py), and no strangers' datagrams.
+- An end of the call that does not wait for a relay that is gone.
 
 `aiortc` is pinned; `check` runs at import and names whatever has moved.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, cast
 
 import aioice.ice
 import aioice.stun
+import aioice.turn
 import aiortc.rtcrtpreceiver
 from aioice import Candidate
 from aiortc import RTCIceTransport, RTCRtpReceiver
@@ -31,6 +34,8 @@ CONSENT_S = 1.0
 """Between two consent checks; aioice's own 5 s would notice a lost path too late."""
 CONSENT_FAILURES = 20
 """Each costs CONSENT_S and half a second of waiting: consent expires after 30 s (RFC 7675)."""
+GIVE_BACK_S = 1.0
+"""What a relay that says nothing may hold up the end of a call."""
 MAX_STREAMS = 31
 """Report blocks that fit one RTCP receiver report (RFC 3550 section 6.4.2)."""
 
@@ -43,6 +48,8 @@ NEEDED = (
     (aiortc.rtcrtpreceiver, "StreamStatistics.add"),
     (aiortc, "RTCIceTransport._connection"),
     (aioice.stun, "RETRY_RTO"),
+    (aioice.turn, "TurnTransport._TurnTransport__close_task"),
+    (aioice.ice, "StunProtocol.close"),
     (aioice.ice, "CONSENT_INTERVAL"),
     (aioice.ice, "CONSENT_FAILURES"),
     (aioice.ice, "Connection.get_component_candidates"),
@@ -121,6 +128,23 @@ Gather = Callable[[int], Awaitable[list[Candidate]]]
 def ice_connection(transport: RTCIceTransport) -> Any:
     """aioice's connection below one of aiortc's."""
     return transport._connection
+
+
+def close_soon(relayed: Any) -> None:
+    """Let the protocol of a relayed candidate close within GIVE_BACK_S, come what may.
+
+    aioice gives the allocation back first, and tries for 40 s if the relay is gone.
+    """
+    stock = relayed.close
+
+    async def close() -> None:
+        closing = asyncio.create_task(stock(), name="relay given back")
+        await asyncio.wait([closing], timeout=GIVE_BACK_S)
+        if not closing.done():
+            relayed.transport._TurnTransport__close_task.cancel()
+        await closing
+
+    relayed.close = close
 
 
 class IcePath:

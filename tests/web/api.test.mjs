@@ -33,8 +33,8 @@ test("the secret is asked for once, and only the pass it buys is kept", async ()
   globalThis.fetch = guarded;
   const asked = [];
   const api = createApi(async (refused) => (asked.push(refused), SECRET), storage);
-  assert.deepEqual(await api.iceServers(signal), []);
-  assert.deepEqual(await api.iceServers(signal), []);
+  assert.deepEqual(await api.ice(signal), { iceServers: [], iceTransportPolicy: "all" });
+  assert.deepEqual(await api.ice(signal), { iceServers: [], iceTransportPolicy: "all" });
   assert.deepEqual(asked, [""]);
   assert.deepEqual([...stored.values()], ["ek_pass"]);
 });
@@ -46,7 +46,7 @@ test("a wrong secret is asked for again, with the server's reason", async () => 
     async (refused) => (asked.push(refused), asked.length === 1 ? "guess" : SECRET),
     storage,
   );
-  await api.iceServers(signal);
+  await api.ice(signal);
   assert.deepEqual(asked, ["", "The secret is missing or wrong."]);
 });
 
@@ -70,12 +70,12 @@ test("a full server's error carries its words, its hint and when to try again", 
 test("a server that cannot be reached, or answers no JSON, is still told in words", async () => {
   const api = createApi(async () => SECRET, storage);
   globalThis.fetch = async () => Promise.reject(new TypeError("failed to fetch"));
-  await assert.rejects(api.iceServers(signal), {
+  await assert.rejects(api.ice(signal), {
     message: "The server cannot be reached.",
     status: 0,
   });
   globalThis.fetch = async () => new Response("<html>", { status: 502 });
-  await assert.rejects(api.iceServers(signal), {
+  await assert.rejects(api.ice(signal), {
     message: "The server answered 502.",
     status: 502,
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "../../web/api.js";
+import { NoPath } from "../../web/call.js";
 import { initial } from "../../web/events.js";
 import { micProblem } from "../../web/mic.js";
 import { micInWords, phaseInWords, problemInWords, servicesInWords } from "../../web/words.js";
@@ -59,4 +60,11 @@ test("a service that is down is named by what the user misses", () => {
     "It cannot look things up just now (restarting).",
   );
   assert.equal(servicesInWords({}), "");
+});
+
+test("a relay that refuses is told apart from a network that lets nothing through", () => {
+  const refused = problemInWords(new NoPath("turn:x: Unauthorized (401)"));
+  assert.match(refused.title, /relay turned the call away/);
+  assert.match(refused.advice, /Unauthorized/);
+  assert.match(problemInWords(new NoPath()).advice, /UDP/);
 });

@@ -1,31 +1,19 @@
 """A real coturn on an address of this machine, and calls that go through it."""
 
-import datetime
-import ipaddress
 import shutil
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from server.rtc.interfaces import addresses, usable
+from tests.fakes.certificate import Certificate, certify
 from turn.coturn import Coturn
 from turn.runner import coturn
 
 SECRET = "as secret as tests are"
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    cert: Path
-    key: Path
 
 
 @pytest.fixture(scope="session")
@@ -42,31 +30,7 @@ def address() -> str:
 @pytest.fixture(scope="session")
 def certificate(address: str, tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """Self-signed, for the address."""
-    return certify(address, tmp_path_factory.mktemp("tls"))
-
-
-def certify(address: str, folder: Path) -> Certificate:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test relay")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-    cert = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=2))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    made = Certificate(folder / "cert.pem", folder / "key.pem")
-    made.cert.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
-    pem = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    made.key.write_bytes(key.private_bytes(*pem, serialization.NoEncryption()))
-    return made
+    return certify([address], tmp_path_factory.mktemp("tls"))
 
 
 def free_port(address: str) -> int:
@@ -80,9 +44,8 @@ StartCoturn = Callable[..., Awaitable[Coturn]]
 
 
 @pytest.fixture
-async def start_coturn(address: str, certificate: Certificate) -> AsyncIterator[StartCoturn]:
-    """Starts one; what is given replaces its settings."""
-    config = Coturn(
+def config(address: str, certificate: Certificate) -> Coturn:
+    return Coturn(
         secret=SECRET,
         realm="test",
         port=free_port(address),
@@ -93,6 +56,11 @@ async def start_coturn(address: str, certificate: Certificate) -> AsyncIterator[
         relay_ports=(41_000, 41_999),
         allowed_peers=(address,),
     )
+
+
+@pytest.fixture
+async def start_coturn(config: Coturn) -> AsyncIterator[StartCoturn]:
+    """Starts one; what is given replaces its settings."""
     async with AsyncExitStack() as stack:
 
         async def start(**changes: object) -> Coturn:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import numpy as np
 import pytest
@@ -14,9 +14,11 @@ from server.reach import TurnSettings
 from server.rtc.client import Caller, CallFailed, dial
 from server.rtc.microphone import RATE_HZ
 from server.settings import ServerSettings, Settings
+from tests.fakes.certificate import Certificate
 from tests.fakes.echo_phone import EchoPhone, echoing
-from tests.io.turn.conftest import SECRET, Certificate, StartCoturn, free_port
+from tests.io.turn.conftest import SECRET, StartCoturn, free_port
 from turn.coturn import Coturn
+from turn.runner import coturn
 from turn.urls import coturn_urls
 
 TONE = np.sin(np.arange(RATE_HZ // 2, dtype=np.float32) * 0.1) * np.float32(0.5)
@@ -145,3 +147,13 @@ async def test_a_server_that_must_be_relayed_and_cannot_says_why(
             async with dial(url):
                 pass
     assert refused.value.status == 503
+
+
+async def test_a_relay_that_died_holds_up_no_hanging_up(config: Coturn) -> None:
+    async with asyncio.timeout(15), echoing(settings_for(config)) as (url, _):
+        async with coturn(config):
+            line = AsyncExitStack()
+            await line.enter_async_context(dial(url, relay_only=True))
+        began_s = now()
+        await line.aclose()
+        assert now() - began_s < 3
