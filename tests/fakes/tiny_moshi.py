@@ -30,6 +30,8 @@ class TinyCheckpoint:
     """The files of one checkpoint, as a repository would hold them."""
 
     folder: Path
+    shape: dict[str, Any]
+    """Of the model, as upstream takes it."""
     lm: Any
     """What was saved, as upstream's model."""
     oracle: torch.Tensor | None
@@ -61,15 +63,16 @@ class TinyCheckpoint:
         )
 
     def fresh_lm(self) -> Any:
-        lm = loaders.get_moshi_lm(None, dict(TINY_LM), "cpu", torch.float32)
+        lm = loaders.get_moshi_lm(None, self.shape, "cpu", torch.float32)
         lm.load_state_dict(self.lm.state_dict())
         return lm.eval()
 
 
 def write(folder: Path, *, kame: bool, **config: Any) -> TinyCheckpoint:
-    """`config` goes into config.json, beside the shape and the names."""
+    """`config` goes into config.json, beside the names and over the shape."""
     torch.manual_seed(7)
-    lm = loaders.get_moshi_lm(None, dict(TINY_LM), "cpu", torch.float32).eval()
+    shape = {name: config.get(name, value) for name, value in TINY_LM.items()}
+    lm = loaders.get_moshi_lm(None, shape, "cpu", torch.float32).eval()
     state = {name: value.clone() for name, value in lm.state_dict().items()}
     oracle = torch.randn(TINY_LM["text_card"] + 1, TINY_LM["dim"]) / 4 if kame else None
     if oracle is not None:
@@ -85,7 +88,7 @@ def write(folder: Path, *, kame: bool, **config: Any) -> TinyCheckpoint:
         "tokenizer_name": "text.model",
     }
     (folder / "config.json").write_text(json.dumps(TINY_LM | names | config))
-    return TinyCheckpoint(folder, lm, oracle)
+    return TinyCheckpoint(folder, shape, lm, oracle)
 
 
 def _mimi_state() -> dict[str, torch.Tensor]:

@@ -32,8 +32,8 @@ class MoshiFrontEnd:
     """
 
     def __init__(self, settings: MoshiSettings, fetch: Fetch | None = None) -> None:
-        # A step is a thousand small operations. On a GPU no others are needed; on a CPU threads wait
-        # for each other more than they help, a hundred times as long on a busy machine.
+        # A step is a thousand small operations. A GPU needs no other thread; on a CPU they wait for
+        # each other more than they help, a hundred times as long on a busy machine.
         torch.set_num_threads(1)
         device = usable_device(settings.device)
         with memory.enough("for the weights"):

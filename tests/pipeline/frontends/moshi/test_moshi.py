@@ -68,6 +68,14 @@ def test_the_first_frame_is_silent_and_leaves_no_trace(
     assert same(*said), "what is heard in the first frame is in the past for the model"
 
 
+def test_longer_delays_between_codebooks_are_upstreams(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The model then hears before it speaks: encoder and decoder begin at different frames."""
+    tiny = write(tmp_path_factory.mktemp("slow"), kame=False, delays=[0, 0, 3, 3, 3, 0, 3, 3, 3])
+    assert same(run(MoshiFrontEnd(tiny.settings), 1, ALONE), upstream(tiny, sound(25, 10)))
+
+
 def test_the_oracle_steers_as_kames_formula_says(
     kame: TinyCheckpoint, front_end: MoshiFrontEnd
 ) -> None:
@@ -164,8 +172,11 @@ HOT = Sampling(temperature=1.0, text_temperature=1.0, top_k=30, text_top_k=90)
 def run(
     front_end: MoshiFrontEnd, index: int, config: SessionConfig, *others: MoshiCaller
 ) -> list[Said]:
+    """What a caller hears who misses a frame now and then, beside `others` who do not."""
     caller = MoshiCaller(front_end, index, sound(25, 10), config)
-    for _ in range(25):
+    for count in range(25):
+        if count % 5 == 3:
+            step(front_end, *others)
         step(front_end, caller, *others)
     front_end.close(index)
     return caller.said
@@ -175,7 +186,7 @@ def test_a_seed_says_the_same_again_alone_or_beside_others(front_end: MoshiFront
     seeded = SessionConfig(mode=Mode.S2S, seed=5, sampling=HOT)
     once = run(front_end, 0, seeded)
     other = MoshiCaller(
-        front_end, 0, sound(25, 11), SessionConfig(mode=Mode.S2S, seed=6, sampling=HOT)
+        front_end, 0, sound(30, 11), SessionConfig(mode=Mode.S2S, seed=6, sampling=HOT)
     )
     assert same(run(front_end, 2, seeded, other), once)
     assert not same(run(front_end, 2, SessionConfig(mode=Mode.S2S, seed=6, sampling=HOT)), once)
@@ -186,10 +197,10 @@ def test_each_caller_has_its_own_temperature(
     kame: TinyCheckpoint, front_end: MoshiFrontEnd
 ) -> None:
     hot = MoshiCaller(
-        front_end, 1, sound(25, 12), SessionConfig(mode=Mode.S2S, seed=1, sampling=HOT)
+        front_end, 1, sound(30, 12), SessionConfig(mode=Mode.S2S, seed=1, sampling=HOT)
     )
     assert same(run(front_end, 0, ALONE, hot), upstream(kame, sound(25, 10)))
-    assert not same(hot.said, upstream(kame, sound(25, 12)))
+    assert not same(hot.said, upstream(kame, sound(30, 12)))
 
 
 def test_guidance_is_upstreams(
