@@ -46,7 +46,10 @@ async def test_the_voice_goes_on_without_the_llm_and_answers_when_it_is_back(
                 up = await call.wait_for("umigame.service", since_s=up.at_s + 1e-3)
         await asking
         assert share_heard(call, down.at_s, up.at_s) > MOST
-        assert "berlin" in (await write(call, QUESTION)).said.lower()
+        async with asyncio.timeout(PATIENCE_S):
+            # On a busy machine its first answer comes after the voice has said that it has none.
+            while "berlin" not in (await write(call, QUESTION)).said.lower():
+                pass
 
 
 async def test_a_dead_text_to_speech_is_replaced_within_the_call(
