@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from pipeline.errors import ConfigError
 from pipeline.frontends.moshi.checkpoint import find
-from pipeline.frontends.moshi.loading import Models, load
+from pipeline.frontends.moshi.loading import Models, load, read_weights
 from tests.fakes.tiny_moshi import TinyCheckpoint
 
 CPU = torch.device("cpu")
@@ -66,6 +66,21 @@ def test_weights_are_had_in_the_dtype_asked_for_and_the_codec_stays_in_fp32(
     assert {parameter.dtype for parameter in loaded.lm.parameters()} == {dtype}
     assert loaded.oracle_emb.weight.dtype is dtype
     assert {parameter.dtype for parameter in loaded.mimi.parameters()} == {torch.float32}
+
+
+def test_the_scales_of_8_bit_weights_stay_exact(tmp_path: Path) -> None:
+    weights = {
+        "linear.weight": torch.ones(2, 2, dtype=torch.int8),
+        "linear.weight_scb": torch.ones(2),
+        "norm.alpha": torch.ones(2),
+    }
+    save_file(weights, tmp_path / "model.q8.safetensors")
+    state = read_weights(tmp_path / "model.q8.safetensors", CPU, torch.bfloat16)
+    assert {name: value.dtype for name, value in state.items()} == {
+        "linear.weight": torch.int8,
+        "linear.weight_scb": torch.float32,
+        "norm.alpha": torch.bfloat16,
+    }
 
 
 @pytest.mark.parametrize("fuse", [True, False])

@@ -175,7 +175,7 @@ def run(
     """What a caller hears who misses a frame now and then, beside `others` who do not."""
     caller = MoshiCaller(front_end, index, sound(25, 10), config)
     for count in range(25):
-        if count % 5 == 3:
+        if others and count % 5 == 3:
             step(front_end, *others)
         step(front_end, caller, *others)
     front_end.close(index)
