@@ -183,7 +183,7 @@ class LlmSettings(_Llm):
 
 
 class SttSettings(_Group):
-    """[stt]: whose ears; only Google's have anything to set."""
+    """[stt]: how Google's STT is asked; the local one has nothing to set."""
 
     google_project: str = Field(default="", description="who pays; empty: as in the credentials")
     google_credentials: str = Field(

@@ -12,10 +12,10 @@ from collections import deque
 
 from pipeline.stt.face import Listened
 from pipeline.stt.streamed import Streamed
-from pipeline.stt.streams import Doing, Heard, Lost, Times
+from pipeline.stt.streams import Doing, Done, Heard, Lost, Over, Times
 from pipeline.types import AudioFrame, SpeechEvent, SpeechKind, Transcript
 
-Learnt = Listened | Heard | Lost
+Learnt = Listened | Heard | Lost | Over
 
 
 class Relay:
@@ -31,11 +31,7 @@ class Relay:
         """The one that is being spoken."""
         self._taken = 0
         """Position up to which audio belongs to turns that are over."""
-
-    @property
-    def owes(self) -> bool:
-        """A turn has ended whose final has not been told."""
-        return any(turn is not self._open for turn in self._turns)
+        self._over = False
 
     def push(self, item: Learnt, now: float) -> list[Doing]:
         match item:
@@ -49,6 +45,8 @@ class Relay:
             case Lost():
                 turn = self._owner(item.stream)
                 made = turn.lost(item, now) if turn else []
+            case Over():
+                made, self._over = [], True
         return made + self._finals()
 
     def deadline(self) -> float | None:
@@ -117,4 +115,6 @@ class Relay:
         made: list[Doing] = []
         while self._turns and self._turns[0].complete:
             made.append(self._turns.popleft().transcript(final=True))
+        if self._over and all(turn is self._open for turn in self._turns):
+            made.append(Done())
         return made

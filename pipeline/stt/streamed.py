@@ -89,14 +89,11 @@ class Streamed:
         part = self._part(loss.stream)
         part.over = True
         part.whole = loss.error is None and part.finish_by_s is not None
-        if part is self._parts[-1] and not part.whole:
-            lived = now - part.opened_s >= self.times.proven
-            silent = part.heard_s is None and self._stopped is None
-            if not part.settled and (silent or not lived):
-                return [loss.error or ServiceError("stt", "The STT ends its streams at once.")]
-            return self.reopen(now)
-        self._note_complete()
-        return []
+        if part.whole:
+            self._note_complete()
+            return []
+        error = loss.error or ServiceError("stt", "The STT ends its streams at once.")
+        return self._broke_off(part, error, now)
 
     def forget_streams(self) -> None:
         """They are gone, whatever became of them."""
@@ -112,8 +109,7 @@ class Streamed:
         if self._ended_s is not None and now - self._ended_s >= self.times.stale:
             return self.give_up()
         if self._tape.start <= last.settled_until:
-            last.forget_open()
-            made = self._open(last.settled_until, now)
+            made = self._open_after(last, now)
         else:
             overlap = last.until - self._samples(self.times.overlap)
             made = self._open(max(overlap, self._tape.start), now, overlaps=True)
@@ -167,31 +163,55 @@ class Streamed:
         return self._tell()
 
     def _stop_waiting(self, now: float) -> list[Doing]:
-        late = [p for p in self._parts if not p.over and p.finish_by_s and p.finish_by_s <= now]
-        if self._parts[-1] in late:
-            return self.give_up()
-        for part in late:
-            part.over = True
-        self._note_complete()
-        return [Drop(part.stream) for part in late]
+        late = next(p for p in self._parts if not p.over and p.finish_by_s and p.finish_by_s <= now)
+        if late is self._parts[-1]:
+            deaf = late.heard_s is None and not self._doubted
+            return self._doubt(now) if deaf else self.give_up()
+        late.over = True
+        error = ServiceError("stt", "The STT does not finish its streams.")
+        return [Drop(late.stream), *self._broke_off(late, error, now)]
+
+    def _broke_off(self, part: Part, error: ServiceError, now: float) -> list[Doing]:
+        """It has not settled all that it was sent."""
+        at = self._parts.index(part)
+        later = self._parts[at + 1 :]
+        if later and part.until >= later[0].start:  # the next one has heard what is missing
+            self._note_complete()
+            return []
+        self._parts = self._parts[: at + 1]
+        made: list[Doing] = [Drop(each.stream) for each in later if not each.over]
+        lived = now - part.opened_s >= self.times.proven
+        silent = part.heard_s is None and self._stopped is None
+        if not part.settled and (silent or not lived):
+            return [*made, error]
+        return [*made, *self.reopen(now)]
 
     def _renew(self, now: float) -> list[Doing]:
-        last = self._parts[-1]
+        last, overlaps = self._parts[-1], self._stopped is None
         start = self._tape.end - self._samples(self.times.overlap)
+        if self._stopped is not None:  # in a pause there is nothing to cut
+            start = (self._stopped + self._tape.end) // 2
         if start <= last.settled_until:
             return self._replace(last, now)
-        return [*self._finish(last, now), *self._open(start, now, overlaps=True)]
+        return [*self._finish(last, now), *self._open(start, now, overlaps)]
 
     def _doubt(self, now: float) -> list[Doing]:
         last = self._parts[-1]
-        self._doubted = self._doubted or last.heard_s is None
+        last.over = True
+        if last.heard_s is not None:
+            return [Drop(last.stream), *self.reopen(now)]
+        self._doubted = True
         error = ServiceError("stt", "The STT takes in speech but gives no results.")
-        return [Drop(last.stream), *self.lost(Lost(last.stream, error), now)]
+        return [Drop(last.stream), error]
 
     def _replace(self, part: Part, now: float) -> list[Doing]:
         part.over = True
+        return [Drop(part.stream), *self._open_after(part, now)]
+
+    def _open_after(self, part: Part, now: float) -> list[Doing]:
+        """Where its words are settled."""
         part.forget_open()
-        return [Drop(part.stream), *self._open(part.settled_until, now)]
+        return self._open(part.settled_until, now, part.overlaps and not part.settled)
 
     def _open(self, start: int, now: float, overlaps: bool = False) -> list[Doing]:
         part = Part(self.new_stream(), start, now, overlaps)

@@ -85,5 +85,19 @@ class Lost:
     """None: the other side thinks that all is well."""
 
 
-Doing = Open | Send | Finish | Drop | Transcript | ServiceError
+class Unexplained(ServiceError):
+    """A stream broke, and why was not to be learnt from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """No more audio comes from whoever speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nor does anybody wait for words."""
+
+
+Doing = Open | Send | Finish | Drop | Done | Transcript | ServiceError
 """What a core wants done; an error: it cannot go on by itself."""

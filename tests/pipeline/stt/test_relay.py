@@ -8,106 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pipeline.errors import ServiceError
-from pipeline.stt.relay import Relay
-from pipeline.stt.streams import Doing, Drop, Finish, Heard, Lost, Open, Send, Times
-from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript, silence
-from tests.fakes.tone_words import RATE_HZ, Recogniser, sentence, words
-
-FRAME = 320
-TIMES = Times()
-BROKEN = ServiceError("stt", "broke off")
-
-
-class Exchange:
-    """A relay, and streams to a recogniser that answer within a frame."""
-
-    def __init__(self, times: Times = TIMES) -> None:
-        self.relay, self.now, self.pts = Relay(RATE_HZ, times), 100.0, 0
-        self.streams: dict[int, Recogniser] = {}
-        self.opened: list[tuple[int, float]] = []
-        self.sent: dict[int, int] = {}
-        self.answered: dict[int, int] = {}
-        """How much audio each stream had heard when it gave its last result."""
-        self.told: list[Transcript] = []
-        self.failed: list[ServiceError] = []
-        self.dead = False
-        """Streams take all and say nothing."""
-        self.lives_s = float("inf")
-        """Age at which the other side breaks a stream off."""
-
-    @property
-    def media_s(self) -> float:
-        return self.pts / RATE_HZ
-
-    @property
-    def finals(self) -> list[str]:
-        return [each.text for each in self.told if each.final]
-
-    def hear(self, pcm: Pcm) -> "Exchange":
-        for start in range(0, len(pcm), FRAME):
-            frame = AudioFrame(pcm[start : start + FRAME], RATE_HZ, self.pts, self.now)
-            self.pts += len(frame.pcm)
-            self.now += len(frame.pcm) / RATE_HZ
-            self.do(self.relay.push(frame, self.now))
-            self.answer()
-        return self
-
-    def quiet(self, seconds: float) -> "Exchange":
-        return self.hear(silence(round(seconds * RATE_HZ)))
-
-    def tell(self, kind: SpeechKind, utterance: int = 1, ago_s: float = 0.0) -> "Exchange":
-        event = SpeechEvent(kind, utterance, self.media_s - ago_s)
-        self.do(self.relay.push(event, self.now))
-        self.answer()
-        return self
-
-    def turn(self, pcm: Pcm, utterance: int = 1) -> "Exchange":
-        """A turn as hearing notices it: its start 0.1 s late, as its stop."""
-        self.hear(pcm[:1600]).tell(SpeechKind.STARTED, utterance, 0.1).hear(pcm[1600:])
-        self.quiet(0.1).tell(SpeechKind.STOPPED, utterance, 0.1)
-        return self.quiet(0.5).tell(SpeechKind.TURN_ENDED, utterance, 0.6)
-
-    def answer(self) -> None:
-        for number, recogniser in list(self.streams.items()):
-            opened_s = next(at for each, at in self.opened if each == number)
-            if self.now - opened_s >= self.lives_s:
-                self.lose(number, BROKEN)
-            elif not self.dead and recogniser.samples != self.answered.get(number):
-                self.answered[number] = recogniser.samples
-                if recogniser.open or recogniser.settled:
-                    self.do(self.relay.push(_result(number, recogniser), self.now))
-
-    def lose(self, number: int, error: ServiceError | None = BROKEN) -> None:
-        self.streams.pop(number, None)
-        self.do(self.relay.push(Lost(number, error), self.now))
-
-    def do(self, made: list[Doing]) -> None:
-        for each in made:
-            match each:
-                case Open(stream):
-                    self.streams[stream] = Recogniser()
-                    self.opened.append((stream, self.now))
-                case Send(stream, pcm):
-                    self.streams[stream].hear(pcm)
-                    self.sent[stream] = self.sent.get(stream, 0) + len(pcm)
-                case Finish(stream) if not self.dead:
-                    self.streams[stream].finish()
-                    self.do(self.relay.push(_result(stream, self.streams[stream]), self.now))
-                    self.lose(stream, None)
-                case Drop(stream):
-                    self.streams.pop(stream, None)
-                case Transcript():
-                    self.told.append(each)
-                case ServiceError():
-                    self.failed.append(each)
-
-
-def _result(number: int, recogniser: Recogniser) -> Heard:
-    settled, recogniser.settled = " ".join(recogniser.settled), []
-    ends_s = recogniser.settled_until / RATE_HZ
-    until_s = recogniser.samples / RATE_HZ
-    return Heard(number, settled, ends_s, " ".join(recogniser.open), until_s)
+from pipeline.stt.streams import Done, Over, Times
+from pipeline.types import SpeechKind, silence
+from tests.fakes.exchange import BROKEN, TIMES, Exchange, result
+from tests.fakes.tone_words import RATE_HZ, sentence, words
 
 
 def test_each_turn_gets_its_words_and_one_final() -> None:
@@ -158,6 +62,16 @@ def test_streams_that_are_broken_off_twenty_times_lose_and_double_no_word(
     assert not call.failed
 
 
+@pytest.mark.parametrize("lives_s", [0.73, 1.9])
+def test_words_that_nobody_settles_survive_though_the_audio_is_not_kept_for_ever(
+    lives_s: float,
+) -> None:
+    call = Exchange(Times(proven=0.4, replay=3.0, overlap=1.0))
+    call.lives_s = lives_s
+    call.turn(np.concatenate([sentence(1 + n % 60, 1, 0.0) for n in range(150)]))
+    assert call.finals == [" ".join(words(1 + n % 60, 1) for n in range(150))]
+
+
 @pytest.mark.parametrize("limit_s", [1.0, 1.37, 2.2])
 def test_streams_are_renewed_in_time_in_speech_without_a_pause(limit_s: float) -> None:
     call = Exchange(Times(renew=limit_s * 0.8, limit=limit_s, overlap=0.6))
@@ -167,6 +81,15 @@ def test_streams_are_renewed_in_time_in_speech_without_a_pause(limit_s: float) -
     assert len(call.opened) >= 20
     assert call.finals == [" ".join(words(1 + n % 60, 1) for n in range(count))]
     assert max(call.sent.values()) <= (limit_s + 0.7) * RATE_HZ
+
+
+def test_an_old_stream_that_breaks_off_behind_its_audio_is_made_up_for() -> None:
+    call = Exchange(Times(renew=3.0, limit=3.0, overlap=0.5))
+    call.hear(sentence(1, 1)).tell(SpeechKind.STARTED, ago_s=0.16).hear(sentence(2, 10))
+    call.mute.add(1)
+    call.hear(sentence(12, 20)).tell(SpeechKind.TURN_ENDED)
+    assert len(call.opened) == 3
+    assert call.finals == [words(1, 31)]
 
 
 def test_an_old_stream_is_renewed_where_its_words_are_settled() -> None:
@@ -258,7 +181,7 @@ def test_the_words_there_are_hold_up_to_the_stop_if_none_come_after_it() -> None
 def test_what_is_taken_back_gets_no_final_and_its_stream_is_dropped() -> None:
     call = Exchange().hear(sentence(1, 1)).tell(SpeechKind.STARTED).hear(sentence(2, 3))
     call.tell(SpeechKind.STOPPED).tell(SpeechKind.RETRACTED).quiet(1.0)
-    assert call.finals == [] and call.streams == {} and not call.relay.owes
+    assert call.finals == [] and call.streams == {}
 
 
 def test_a_turn_begun_before_we_listened_still_gets_its_final() -> None:
@@ -276,6 +199,20 @@ def test_finals_come_in_the_order_of_the_turns() -> None:
     call.turn(sentence(3, 2), 2)
     assert hold(first) and call.finals == []
     call.streams[first].finish()
-    call.do(call.relay.push(_result(first, call.streams[first]), call.now))
+    call.do(call.relay.push(result(first, call.streams[first]), call.now))
     call.lose(first, None)
     assert call.finals == [words(1, 1), words(3, 2)]
+
+
+def test_a_call_that_is_over_waits_for_the_final_it_is_owed_and_no_longer() -> None:
+    call = Exchange().hear(sentence(1, 1)).tell(SpeechKind.STARTED, 1, 0.16)
+    call.hear(sentence(2, 3))
+    call.dead = True
+    call.tell(SpeechKind.TURN_ENDED, 1)
+    assert call.relay.push(Over(), call.now) == []
+    assert call.relay.poll(call.now + TIMES.final)[-1] == Done()
+
+
+def test_a_call_that_is_over_in_mid_sentence_waits_for_nothing() -> None:
+    call = Exchange().hear(sentence(1, 1)).tell(SpeechKind.STARTED, 1, 0.16)
+    assert call.relay.push(Over(), call.now) == [Done()]
