@@ -15,6 +15,7 @@ from rich.text import Text
 
 from pipeline.errors import ConfigError, UmigameError
 from server.bench.cli import bench
+from server.cli_doctor import doctor
 from server.cli_turn import turn
 from server.settings import load
 from server.terminal import Json, messages, print_record, run_async
@@ -27,6 +28,7 @@ command = typer.Typer(
 )
 command.add_typer(bench)
 command.command()(turn)
+command.command()(doctor)
 
 Config = Annotated[Path | None, typer.Option(help="Settings file.  [default: umigame.toml]")]
 

@@ -82,7 +82,7 @@ class Weights:
 
     def path(self, role: str) -> Path:
         """The role's (first) file. Raises ConfigError if it has not been fetched."""
-        if not self._complete(role):
+        if not self.has(role):
             raise ConfigError(
                 f"The weights for {role} are not in {self._cache}.",
                 hint="Start the server once with network access to fetch them.",
@@ -96,16 +96,17 @@ class Weights:
         was. Raises ConfigError: no network, no space, a file that is not what it should be.
         """
         wanted = list(roles)
-        if all(self._complete(role) for role in wanted):
+        if all(self.has(role) for role in wanted):
             return
         with self._locked():
-            missing = [role for role in wanted if not self._complete(role)]
+            missing = [role for role in wanted if not self.has(role)]
             self._need_space(missing)
             with _progress() as progress:
                 for role in missing:
                     self._fetch(role, progress)
 
-    def _complete(self, role: str) -> bool:
+    def has(self, role: str) -> bool:
+        """Whether a role's files are in the cache, whole."""
         # Files are moved into place whole and checked: the size tells a truncated disk copy.
         places = ((self._place(role, file), file.size) for file in self._manifest[role].files)
         return all(place.is_file() and place.stat().st_size == size for place, size in places)

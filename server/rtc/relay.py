@@ -5,6 +5,7 @@ import socket
 import ssl
 import time
 
+import aioice
 import aioice.stun
 import aioice.turn
 
@@ -54,3 +55,17 @@ async def try_relay(url: IceUrl, username: str, credential: str) -> tuple[str, i
     address: tuple[str, int] = transport.get_extra_info("sockname")
     transport.close()
     return address
+
+
+async def external_address(stun: IceUrl, patience_s: float) -> str | None:
+    """Ours, as a STUN server sees it (IPv4); None if it does not answer."""
+    connection = aioice.Connection(ice_controlling=False, stun_server=(stun.host, stun.port))
+    try:
+        async with asyncio.timeout(patience_s):
+            await connection.gather_candidates()
+    except TimeoutError:
+        return None
+    finally:
+        found = connection.local_candidates
+        await connection.close()
+    return next((each.host for each in found if each.type == "srflx"), None)

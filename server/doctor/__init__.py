@@ -1,0 +1,1 @@
+"""`umigame doctor`: what self-hosters get wrong, checked on the machine itself."""
