@@ -1,5 +1,6 @@
 """A Moshi or KAME checkpoint of a few kilobytes, in the real formats, with random weights."""
 
+import copy
 import io
 import json
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class TinyCheckpoint:
         )
 
     def fresh_lm(self) -> Any:
-        lm = loaders.get_moshi_lm(None, self.shape, "cpu", torch.float32)
+        lm = loaders.get_moshi_lm(None, copy.deepcopy(self.shape), "cpu", torch.float32)
         lm.load_state_dict(self.lm.state_dict())
         return lm.eval()
 
@@ -71,8 +72,8 @@ class TinyCheckpoint:
 def write(folder: Path, *, kame: bool, **config: Any) -> TinyCheckpoint:
     """`config` goes into config.json, beside the names and over the shape."""
     torch.manual_seed(7)
-    shape = {name: config.get(name, value) for name, value in TINY_LM.items()}
-    lm = loaders.get_moshi_lm(None, shape, "cpu", torch.float32).eval()
+    shape = TINY_LM | {k: v for k, v in config.items() if k in (*TINY_LM, "conditioners", "fuser")}
+    lm = loaders.get_moshi_lm(None, copy.deepcopy(shape), "cpu", torch.float32).eval()
     state = {name: value.clone() for name, value in lm.state_dict().items()}
     oracle = torch.randn(TINY_LM["text_card"] + 1, TINY_LM["dim"]) / 4 if kame else None
     if oracle is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from moshi.conditioners import ConditionAttributes
 from moshi.models import LMGen
 from moshi.utils.compile import no_compile
 
@@ -28,13 +29,27 @@ class Upstream:
 
     tiny: TinyCheckpoint
     options: dict[str, Any]
+    """LMGen's."""
+    qualities: Sequence[str] = ()
+    """Hibiki's condition of each row, if the model has it."""
 
     def __post_init__(self) -> None:
         self.lm = self.tiny.fresh_lm()
-        self.gen = LMGen(self.lm, **{"use_sampling": False, **self.options})
+        self.gen = LMGen(
+            self.lm,
+            use_sampling=False,
+            condition_tensors=self._conditions() if self.qualities else None,
+            **self.options,
+        )
         self.mimi = self.tiny.mimi()
         self.gen.streaming_forever(1)
         self.mimi.streaming_forever(1)
+
+    def _conditions(self) -> Any:
+        self.lm.text_emb.weight.data[2] = self.lm.text_emb.weight.data[3]  # as its loader does
+        rows = [ConditionAttributes(text={"description": text}) for text in self.qualities]
+        with torch.no_grad():
+            return self.lm.condition_provider.prepare_and_provide(rows)
 
     def run(self, frames: Sequence[Pcm]) -> Iterator[Said]:
         for count, pcm in enumerate(frames):

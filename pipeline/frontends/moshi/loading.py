@@ -54,6 +54,8 @@ def load(
     shape = copy.deepcopy(dict(checkpoint.shape or loaders._lm_kwargs))
     lora = {key: shape.pop(key, None) for key in ("lora", "lora_rank", "lora_scaling")}
     lm = _build_lm(checkpoint.name, shape, dtype)
+    pieces = load_pieces(checkpoint.tokenizer, lm.text_card)  # what is small comes first
+    mimi = _load_mimi(checkpoint, lm, device)
     state = read_weights(checkpoint.moshi, device, dtype)
     oracle = _split_oracle(state)
     put_weights(lm, state, checkpoint.moshi)
@@ -71,8 +73,6 @@ def load(
         put_weights(oracle_emb, oracle, checkpoint.moshi)
     if checkpoint.model_type == "hibiki":
         lm.text_emb.weight.data[2] = lm.text_emb.weight.data[3]  # as upstream: never end by itself
-    mimi = _load_mimi(checkpoint, lm, device)
-    pieces = load_pieces(checkpoint.tokenizer, lm.text_card)
     return Models(lm.eval(), oracle_emb.eval(), bool(oracle), mimi, pieces)
 
 

@@ -215,6 +215,35 @@ def test_guidance_is_upstreams(
         MoshiFrontEnd(kame.settings.model_copy(update={"cfg_coef": 2.0}))
 
 
+HIBIKI = {
+    "model_type": "hibiki",
+    "conditioners": {
+        "description": {
+            "type": "lut",
+            "lut": {
+                "n_bins": 4,
+                "dim": 8,
+                "tokenizer": "noop",
+                "possible_values": ["very_bad", "very_good"],
+            },
+        }
+    },
+    "fuser": {"sum": ["description"]},
+}
+"""Upstream's one released model with a condition: a voice of a wanted quality."""
+
+
+def test_a_models_own_condition_and_guidance_by_it_are_upstreams(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    tiny = write(tmp_path_factory.mktemp("hibiki"), kame=True, **HIBIKI)
+    for cfg_coef, qualities in ((1.0, ["very_good"]), (3.0, ["very_good", "very_bad"])):
+        settings = tiny.settings.model_copy(update={"cfg_coef": cfg_coef})
+        said = run(MoshiFrontEnd(settings), 1, ALONE)
+        reference = Upstream(tiny, {"cfg_coef": cfg_coef}, qualities)
+        assert same(said, list(reference.run(sound(25, 10))))
+
+
 def test_eight_bits_still_speak(kame: TinyCheckpoint) -> None:
     said = run(MoshiFrontEnd(kame.settings.model_copy(update={"kv": "int8"})), 0, ALONE)
     assert np.abs(np.concatenate([one.pcm for one in said])).max() > 0.01
