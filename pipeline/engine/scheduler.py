@@ -2,8 +2,8 @@
 
 Without ticks a step begins as soon as every live slot has a frame, or the oldest has waited
 long enough: right where a step costs little. Where one step is dear, however few are in it,
-there is one a frame: on the tick, or as soon as all are in. Framers cut to the tick
-(pipeline/audio/align.py), so that nobody waits a phase for it.
+there is one a frame: as soon as all are in, or shortly after the tick at the latest. Framers cut
+to the tick (pipeline/audio/align.py), so that nobody waits a phase for it.
 
 A slot that missed its tick would be a frame behind for good. It is stepped once more, alone with
 others that did, if that ends before the next tick; else the backlog sheds its next silence.
@@ -17,6 +17,10 @@ from pipeline.types import StepInput, Ticks
 MOST_BACKLOG_S = 0.4
 """Audio that may wait in one slot; more is dropped, silence first."""
 
+GRACE = 0.15
+"""Share of a frame that a tick waits for frames that are on their way. A hundred take 10 ms from
+the first to the last; whoever missed the tick by a hair would wait a whole frame."""
+
 
 class Scheduler:
     """Takes one frame a slot; a slot with none is left out of that step. `now` never falls."""
@@ -24,6 +28,7 @@ class Scheduler:
     def __init__(self, frame_s: float, max_wait_s: float, ticks: Ticks | None = None) -> None:
         self._most = max(2, math.floor(MOST_BACKLOG_S / frame_s))
         self._max_wait_s, self._ticks = max_wait_s, ticks
+        self._grace_s = GRACE * frame_s
         self._backlogs: dict[int, Backlog] = {}
         self._since_s: dict[int, float] = {}
         self._begun: set[int] = set()
@@ -108,18 +113,18 @@ class Scheduler:
     def _due_s(self, index: int, ticks: Ticks) -> float:
         since_s = self._since_s[index]
         if index not in self._missed:
-            return ticks.next(since_s)
+            return ticks.next(since_s) + self._grace_s
         earliest_s = max(since_s, self._free_s)
         tick_s = ticks.next(earliest_s)
-        return earliest_s if tick_s - earliest_s >= self.step_s else tick_s
+        return earliest_s if tick_s - earliest_s >= self.step_s else tick_s + self._grace_s
 
     def _chosen(self, now: float) -> set[int]:
         """All that are in; between two ticks, only those that missed the last."""
         ready = set(self._since_s)
         if self._ticks is None or self._all_in:
             return ready
-        regular = ready - self._missed
-        if not any(self._ticks.next(self._since_s[index]) <= now for index in regular):
+        regular, ticks = ready - self._missed, self._ticks
+        if not any(self._due_s(index, ticks) <= now for index in regular):
             return ready & self._missed
         self._missed = self._begun - ready
         return ready

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.engine.scheduler import MOST_BACKLOG_S, Scheduler
+from pipeline.engine.scheduler import GRACE, MOST_BACKLOG_S, Scheduler
 from pipeline.types import (
     Command,
     OracleUpdate,
@@ -17,6 +17,7 @@ from pipeline.types import (
 
 FRAME_S = 0.08
 TICKS = Ticks(0.0, FRAME_S)
+GRACE_S = GRACE * FRAME_S
 MOST = int(MOST_BACKLOG_S / FRAME_S)
 LOUD: Pcm = np.full(16, 0.1, dtype=np.float32)
 QUIET: Pcm = silence(16)
@@ -174,13 +175,23 @@ def test_on_ticks_all_that_are_in_step_and_who_comes_late_goes_with_the_next() -
     scheduler.step_s = 0.06
     scheduler.submit(0, frame(1), 0.14)
     scheduler.submit(1, frame(1), 0.15)
-    assert scheduler.deadline() == pytest.approx(0.16)
-    assert set(scheduler.take(0.16)) == {0, 1}
-    scheduler.submit(2, frame(1), 0.163)
-    scheduler.stepped(0.22)
-    assert scheduler.deadline() == pytest.approx(0.24), "another step would hold up the others"
-    scheduler.submit(0, frame(2), 0.23)
-    assert set(scheduler.take(0.24)) == {0, 2}
+    assert scheduler.deadline() == pytest.approx(0.16 + GRACE_S)
+    assert set(scheduler.take(0.173)) == {0, 1}
+    scheduler.submit(2, frame(1), 0.175)
+    scheduler.stepped(0.233)
+    assert scheduler.deadline() == pytest.approx(0.24 + GRACE_S), "a step would hold up the others"
+    scheduler.submit(0, frame(2), 0.234)
+    assert set(scheduler.take(0.253)) == {0, 2}
+
+
+def test_who_misses_the_tick_by_a_hair_is_waited_for_and_then_nobody_waits_longer() -> None:
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    for slot in range(2):
+        scheduler.open(slot)
+    scheduler.submit(0, frame(0), 0.075)
+    assert scheduler.take(0.08) == {}
+    assert scheduler.submit(1, frame(0), 0.083), "the one that was missing"
+    assert set(scheduler.take(0.083)) == {0, 1}
 
 
 def test_who_missed_the_tick_is_stepped_alone_if_that_ends_before_the_next() -> None:
@@ -191,13 +202,13 @@ def test_who_missed_the_tick_is_stepped_alone_if_that_ends_before_the_next() -> 
         scheduler.submit(slot, frame(0), 0.07)
     scheduler.take(0.07)
     scheduler.submit(0, frame(1), 0.15)
-    scheduler.take(0.16)
-    scheduler.submit(1, frame(1), 0.17)
-    scheduler.stepped(0.18)
-    scheduler.submit(0, frame(2), 0.181)
-    assert set(scheduler.take(0.181)) == {1}, "slot 0 is early for its own tick"
-    scheduler.stepped(0.2)
-    assert scheduler.deadline() == pytest.approx(0.24)
+    scheduler.take(0.173)
+    scheduler.submit(1, frame(1), 0.18)
+    scheduler.stepped(0.19)
+    scheduler.submit(0, frame(2), 0.191)
+    assert set(scheduler.take(0.191)) == {1}, "slot 0 is early for its own tick"
+    scheduler.stepped(0.21)
+    assert scheduler.deadline() == pytest.approx(0.24 + GRACE_S)
 
 
 def test_a_slot_that_stays_a_frame_behind_gives_up_its_next_silence() -> None:
@@ -208,7 +219,7 @@ def test_a_slot_that_stays_a_frame_behind_gives_up_its_next_silence() -> None:
     scheduler.open(1)  # never has a frame: the tick has to come
     for number in range(40):
         if number != 10:
-            scheduler.take(number * FRAME_S)
+            scheduler.take(number * FRAME_S + 1.01 * GRACE_S)
             scheduler.stepped(number * FRAME_S + 0.07)
         pcm = QUIET if number > 20 else LOUD
         scheduler.submit(0, frame(number, pcm), number * FRAME_S + 0.075)
