@@ -5,6 +5,7 @@ it the epochs), what waits for the front-end, and the one stream of events. Ever
 runs on the event loop and returns at once.
 """
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass
 from itertools import count
@@ -64,6 +65,8 @@ class Conversation:
         self.oracle = oracle
         self.events = Channel[Happened]("events", EVENTS, Full.DROP_OLDEST)
         self.timeline: deque[Happened] = deque(maxlen=TIMELINE)
+        self.stt_changed = asyncio.Event()
+        """Set when another STT is asked for; whoever runs it clears it."""
         self._history = history
         self._clock = clock
         self._began_s = self.active_s = clock()
@@ -165,6 +168,8 @@ class Conversation:
     def configure(self, config: SessionConfig, *changed: str) -> None:
         """New settings, in force from the next question on."""
         self.config = config
+        if "stt" in changed:
+            self.stt_changed.set()
         self.note(Configured(changed))
 
     # What goes out through the engine and playout.

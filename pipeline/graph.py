@@ -24,7 +24,7 @@ from pipeline.hearing.hearing import Hearing, Hears, Played, run_hearing
 from pipeline.probe import Probes
 from pipeline.stage import Into
 from pipeline.stt.face import Listened, SpeechToText
-from pipeline.supervise import keep_trying
+from pipeline.supervise import keep_trying, unless
 from pipeline.types import AudioFrame, Slot, SpeechEvent, Transcript
 from pipeline.voice_path import MediaPeer, VoicePath
 
@@ -134,8 +134,12 @@ class Graph:
         self._words.close()
 
     async def _attempt_stt(self) -> None:
-        config = self._conversation.config
-        await self._services.stt.transcribe(config, self._listened, self._words)
+        changed, stt = self._conversation.stt_changed, self._services.stt
+        while True:
+            changed.clear()
+            config = self._conversation.config
+            if await unless(changed, stt.transcribe(config, self._listened, self._words)):
+                return
 
     async def _score(self) -> None:
         # Before the conversation hears of the words and asks for an answer: the model that

@@ -1,7 +1,7 @@
 """Keeps a branch alive: the voice goes on while STT or LLM comes back by itself."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 
 from pipeline.errors import ServiceError
 from pipeline.events import ServiceState
@@ -37,3 +37,19 @@ async def keep_trying(
             pause_s = FIRST_PAUSE_S
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+async def unless(called_off: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
+    """Do `work`, and raise what it raises; False if it was called off before it was done."""
+    waiting = asyncio.create_task(called_off.wait(), name="called off")
+    working = asyncio.create_task(work, name="unless called off")
+    try:
+        await asyncio.wait((waiting, working), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        working.cancel()
+        await asyncio.wait((waiting, working))
+    if working.cancelled():
+        return False
+    working.result()
+    return True

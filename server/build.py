@@ -12,9 +12,7 @@ from pipeline.errors import ConfigError
 from pipeline.graph import Services
 from pipeline.hearing.vad import SileroVad
 from pipeline.settings import LlmProfile
-from pipeline.stt.face import SpeechToText
-from pipeline.stt.local import MoonshineStt
-from pipeline.stt.none import NoStt
+from pipeline.stt.choice import SttChoice
 from pipeline.types import Mode, SessionConfig
 from server.admission import Admission
 from server.app import Choice
@@ -26,6 +24,7 @@ from server.metrics import Metrics
 from server.realtime.session import Offered
 from server.settings import Settings
 from server.stand_ins import Nobody
+from server.stts import start_stts
 from server.weights import Weights
 
 NO_LLM = Plan({"none": LlmProfile()}, "none", "without STT nobody would ask it")
@@ -59,18 +58,20 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
     """Everything a call needs, ready while inside. Raises ConfigError before anybody can call."""
     kind = chosen(settings)
     kind.check(settings)
-    planned = NO_LLM if settings.session.stt == "none" else await plan(settings)
+    planned = NO_LLM if "none" in settings.session.stt else await plan(settings)
     weights = Weights(settings.server.cache)
     roles = ("vad", *kind.weights, *(("llm",) if planned.local else ()))
-    await asyncio.to_thread(weights.fetch, roles)
-    with (
-        ThreadPoolExecutor(1, "hearing") as hearing,
-        contextlib.closing(NoStt() if planned is NO_LLM else MoonshineStt()) as stt,
-    ):
+    with ThreadPoolExecutor(1, "hearing") as hearing:
         async with contextlib.AsyncExitStack() as running:
+            stt = await running.enter_async_context(start_stts(settings))
+            await asyncio.to_thread(weights.fetch, roles)
             speaking = await running.enter_async_context(kind.start(settings, weights))
             engine = speaking.engine
-            base = SessionConfig(mode=mode(settings, engine.info), stt=settings.session.stt)
+            base = SessionConfig(
+                mode=mode(settings, engine.info),
+                stt=stt.names[0],
+                language=settings.session.language,
+            )
             llms = await running.enter_async_context(text_models(planned, settings, weights, base))
             parts = Parts(
                 settings,
@@ -115,7 +116,7 @@ def text_models(
 
 def modes(settings: Settings, info: FrontEndInfo) -> tuple[Mode, ...]:
     """What this server can do, the default first: nothing but s2s where nobody listens."""
-    if settings.session.stt == "none":
+    if "none" in settings.session.stt:
         return (Mode.S2S,)
     return tuple(mode for mode in info.modes if info.speaks_alone or mode is not Mode.S2S)
 
@@ -125,21 +126,30 @@ def mode(settings: Settings, info: FrontEndInfo) -> Mode:
     had = modes(settings, info)
     wanted = settings.session.mode or had[0]
     if wanted not in had:
-        listens = ", or with STT" if settings.session.stt == "none" else ""
+        listens = ", or with STT" if "none" in settings.session.stt else ""
         raise ConfigError(
-            f"There is no mode {wanted} with --front-end {info.name} --stt {settings.session.stt}.",
+            f"There is no mode {wanted} with --front-end {info.name}"
+            f" --stt {','.join(settings.session.stt)}.",
             hint=f"Use --mode {' or --mode '.join(had)}{listens}.",
         )
     return wanted
 
 
-def offered(settings: Settings, speaking: Speaking, stt: SpeechToText, llms: Llms) -> Offered:
+def offered(settings: Settings, speaking: Speaking, stt: SttChoice, llms: Llms) -> Offered:
     """What clients may ask for."""
     info = speaking.engine.info
-    stts = (settings.session.stt,)
+    languages = {name: stt.languages_of(name) for name in stt.names}
     return Offered(
-        info.name, speaking.voice, modes(settings, info), stts, llms.names, stt.languages
+        info.name, speaking.voice, modes(settings, info), stt.names, llms.names, languages
     )
+
+
+def _why_stt(names: tuple[str, ...]) -> str:
+    if names == ("none",):
+        return "the settings say so: s2s alone"
+    others = f"; calls may choose {' or '.join(names[1:])}" if len(names) > 1 else ""
+    first = f"the default; {NO_KEY_NEEDED}" if names[0] == "local" else "the settings say so"
+    return first + others
 
 
 def choices(parts: Parts, planned: Plan, speaking: Speaking) -> list[Choice]:
@@ -151,7 +161,7 @@ def choices(parts: Parts, planned: Plan, speaking: Speaking) -> list[Choice]:
         Choice(
             "STT",
             parts.services.stt.name,
-            f"the default; {NO_KEY_NEEDED}" if listens else "the settings say so: s2s alone",
+            _why_stt(parts.settings.session.stt),
         ),
         Choice(
             "LLM",

@@ -44,7 +44,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="0: any free one.")] = None,
     front_end: Annotated[str | None, typer.Option(help="What speaks: voice or moshi.")] = None,
-    stt: Annotated[str | None, typer.Option(help="Speech to text: local or none.")] = None,
+    stt: Annotated[
+        str | None, typer.Option(help="Speech to text: local, google or none; or local,google.")
+    ] = None,
     llm: Annotated[str | None, typer.Option(help="The text model, or several: gpt,claude.")] = None,
     mode: Annotated[str | None, typer.Option(help="tandem, cascade or s2s.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls at once.")] = None,

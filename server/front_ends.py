@@ -63,11 +63,12 @@ class Voice:
     weights = ("tts",)
 
     def check(self, settings: Settings) -> None:
-        if settings.session.mode is Mode.S2S or settings.session.stt == "none":
+        if settings.session.mode is Mode.S2S or "none" in settings.session.stt:
             what = "no mode s2s" if settings.session.mode is Mode.S2S else "no use without STT"
             raise ConfigError(
                 f"The front-end voice cannot speak alone, so it has {what}.",
-                hint="Use --mode tandem or --mode cascade with --stt local, or --front-end moshi.",
+                hint="Use --mode tandem or --mode cascade with --stt local or --stt google, or"
+                " --front-end moshi.",
             )
         fits(settings, settings.voice.slots, "slots under [voice]")
         require_piper()  # now, not after its voice was fetched

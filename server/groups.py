@@ -16,6 +16,15 @@ def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
     return networks
 
 
+def _check_stts(names: tuple[str, ...]) -> tuple[str, ...]:
+    wrong = next((name for name in names if name not in ("local", "google", "none")), None)
+    if wrong is not None or not names:
+        raise ValueError(f'there is no STT "{wrong or ""}"; there are: local, google, none')
+    if "none" in names and len(names) > 1:
+        raise ValueError("none is not to be had beside others")
+    return names
+
+
 def _check_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(ipaddress.ip_address(address)) for address in addresses)
 
@@ -30,6 +39,7 @@ def _read_ports(text: str) -> str:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Stts = Annotated[Names, AfterValidator(_check_stts)]
 Networks = Annotated[Names, AfterValidator(_check_networks)]
 Addresses = Annotated[Names, AfterValidator(_check_addresses)]
 Ports = Annotated[str, AfterValidator(_read_ports)]

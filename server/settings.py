@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import (
     AfterValidator,
@@ -34,7 +34,7 @@ from pydantic_settings import (
 from pipeline.errors import ConfigError
 from pipeline.settings import LlmProfile, PipelineSettings
 from pipeline.types import Mode
-from server.groups import Group, Names, Networks
+from server.groups import Group, Names, Networks, Stts
 from server.keys import llm_variables
 from server.reach import File, NetworkSettings, TurnSettings
 
@@ -125,9 +125,12 @@ class SessionSettings(Group):
     """[session]: what a call gets unless it asks for something else."""
 
     mode: Mode | None = Field(default=None, description="default: the front-end's own")
-    stt: Literal["local", "none"] = Field(
-        default="local", description="none: only the front-end listens, and nothing but s2s is had"
+    stt: Stts = Field(
+        default=("local",),
+        description="local, google or none; of several a call may choose, and gets the first."
+        " none: only the front-end listens, and nothing but s2s is had",
     )
+    language: str = Field(default="en-US", description="of callers; a BCP 47 tag such as ja-JP")
     llm: Names = Field(
         default=(), description="names of [llm.NAME], local or auto, the best liked first"
     )

@@ -5,8 +5,8 @@ Those are taken and ignored; `session.created` and `session.updated` tell what i
 instead. What a client would rely on and not get (tools, text answers, manual turns) is refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -100,8 +100,8 @@ class Offered:
     stt: tuple[str, ...]
     llm: tuple[str, ...]
     """By name; a session may have several, with commas between them, the best liked first."""
-    languages: tuple[str, ...] = ()
-    """What the STT understands, ISO 639-1; empty: anything."""
+    languages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What each STT understands, ISO 639-1; none: anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +183,10 @@ def _merged(session: _Session, base: SessionConfig, offered: Offered) -> Session
     elif heard.model in offered.stt:
         base = replace(base, stt=heard.model)
     if heard.language is not None:
-        primary = heard.language.partition("-")[0]
-        _one_of(
-            primary, offered.languages or [primary], "session.audio.input.transcription.language"
-        )
         base = replace(base, language=heard.language)
+    primary = base.language.partition("-")[0]
+    known = offered.languages.get(base.stt) or [primary]
+    _one_of(primary, known, "session.audio.input.transcription.language")
     if session.instructions is not None:
         base = replace(base, persona=replace(base.persona, instructions=session.instructions))
     return base

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from pipeline.engine.inline import InlineEngine
 from pipeline.errors import ServiceError
 from pipeline.events import Heard, Overload, ServiceState, Speech
 from pipeline.stage import Into
+from pipeline.stt.choice import SttChoice
 from pipeline.types import Pcm, SpeechKind, StepInput, StepOutput, silence
 from tests.fakes.front_ends import Echo
 from tests.fakes.scripted_stt import ScriptedStt
@@ -79,6 +81,21 @@ async def test_an_stt_that_breaks_in_mid_call_is_told_and_hears_again() -> None:
     finals = [each.transcript for each in talk.told(Heard) if each.transcript.final]
     assert [finals[0].text, finals[-1].text] == [QUESTION, QUESTION]
     assert finals[-1].start_s > 7.5, "the third question"
+    sent = [at_s for at_s, _ in talk.peer.heard]
+    assert max(b - a for a, b in pairwise(sent)) < 0.03, "the voice paused"
+
+
+async def test_another_stt_takes_over_in_mid_call_and_the_voice_goes_on() -> None:
+    stts = {"local": ScriptedStt("Here is one."), "google": ScriptedStt("Here is another.")}
+    talk = Talk(InlineEngine(Parrot()), SttChoice(stts))
+    async with talking(talk):
+        saying = asyncio.create_task(talk.peer.say(microphone(12.0, 0.5, 4.0, 8.0)))
+        await asyncio.sleep(7.0)
+        talk.conversation.configure(replace(talk.conversation.config, stt="google"), "stt")
+        await saying
+    finals = [each.transcript.text for each in talk.told(Heard) if each.transcript.final]
+    assert (finals[0], finals[-1]) == ("Here is one.", "Here is another.")
+    assert not [state for state in talk.told(ServiceState) if state.service == "stt"]
     sent = [at_s for at_s, _ in talk.peer.heard]
     assert max(b - a for a, b in pairwise(sent)) < 0.03, "the voice paused"
 

@@ -6,7 +6,7 @@ import pytest
 from pipeline.clock import now
 from pipeline.errors import ServiceError
 from pipeline.events import ServiceState
-from pipeline.supervise import keep_trying
+from pipeline.supervise import keep_trying, unless
 
 
 class Flaky:
@@ -45,3 +45,23 @@ async def test_a_cancelled_branch_is_not_tried_again() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(flaky.started_s) == 1
+
+
+async def test_work_that_is_called_off_has_ended_when_that_is_told() -> None:
+    called_off, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.set()
+
+    asyncio.get_running_loop().call_later(1, called_off.set)
+    assert not await unless(called_off, work())
+    assert ended.is_set() and now() < 2
+
+
+async def test_work_that_is_not_called_off_is_done_and_its_errors_are_raised() -> None:
+    assert await unless(asyncio.Event(), asyncio.sleep(1))
+    with pytest.raises(ServiceError):
+        await unless(asyncio.Event(), Flaky(1).run())

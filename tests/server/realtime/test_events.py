@@ -32,7 +32,7 @@ from server.realtime.session import Offered
 from tests.fakes.openai_client import check, validated
 
 OFFERED = Offered(
-    "umigame-voice", "joe", (Mode.TANDEM, Mode.CASCADE), ("local",), ("local",), ("en",)
+    "umigame-voice", "joe", (Mode.TANDEM, Mode.CASCADE), ("local",), ("local",), {"local": ("en",)}
 )
 
 ONE_OF_EACH: list[tuple[Event, set[str]]] = [

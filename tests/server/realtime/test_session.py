@@ -19,7 +19,7 @@ OFFERED = Offered(
     modes=(Mode.TANDEM, Mode.CASCADE),
     stt=("local",),
     llm=("local", "gpt-4.1"),
-    languages=("en",),
+    languages={"local": ("en",)},
 )
 
 
@@ -75,6 +75,18 @@ def test_a_client_written_for_openai_is_served_and_told_what_it_really_got() -> 
     assert told["model"] == "umigame-voice"
     assert told["audio"]["output"]["voice"] == "joe"
     assert told["audio"]["input"]["transcription"] == {"model": "local", "language": "en-US"}
+
+
+def test_a_language_must_be_one_that_the_chosen_stt_understands() -> None:
+    two = replace(OFFERED, stt=("local", "google"))
+    hears = {"input": {"transcription": {"language": "ja"}}}
+    body = {"type": "realtime", "audio": hears, "umigame": {"stt": "google"}}
+    assert read_session(body, SessionConfig(), two).config.language == "ja"
+    with pytest.raises(RequestError, match='language: this server has no "ja"'):
+        read_session({"type": "realtime", "audio": hears}, SessionConfig(), two)
+    japanese = SessionConfig(language="ja-JP", stt="google")
+    with pytest.raises(RequestError, match='language: this server has no "ja"'):
+        read_session({"type": "realtime", "umigame": {"stt": "local"}}, japanese, two)
 
 
 def test_the_transcription_model_picks_an_stt_if_there_is_one_of_that_name() -> None:
