@@ -7,6 +7,7 @@ one that exists is refreshed for as long as its owner likes, so a call outlives 
 
 import base64
 import hmac
+import math
 from dataclasses import dataclass, field
 
 
@@ -19,8 +20,8 @@ class Credentials:
 
 
 def mint(secret: str, user: str, ttl_s: int, now: float) -> Credentials:
-    """For `ttl_s` from `now` (Unix seconds). coturn counts its quota by `user`."""
-    username = f"{int(now) + ttl_s}:{user}"
+    """For `ttl_s` at least from `now` (Unix seconds). coturn counts its quota by `user`."""
+    username = f"{math.ceil(now) + ttl_s}:{user}"
     # SHA-1 is the draft's, and all that coturn offers here; as an HMAC it is not broken.
     digest = hmac.digest(secret.encode(), username.encode(), "sha1")
     return Credentials(username, base64.b64encode(digest).decode())

@@ -138,7 +138,7 @@ async def test_a_call_gets_through_whatever_the_firewall_leaves_open(
     serve()
     apart.pass_only(*open_for)
     await start(tab)
-    await expect(tab.locator(LIVE)).to_be_attached(timeout=10_000)
+    await expect(tab.locator(LIVE)).to_be_attached(timeout=20_000)
     assert await tab.evaluate(HEAR) > 0.01, "what the microphone said came back"
 
 
@@ -147,5 +147,5 @@ async def test_the_page_says_that_the_relay_refuses_the_credentials(
 ) -> None:
     serve(TURN__SECRET="not what coturn knows")
     await start(tab, "?relay")
-    await expect(tab.get_by_text("The relay turned the call away")).to_be_visible(timeout=8_000)
+    await expect(tab.get_by_text("The relay turned the call away")).to_be_visible(timeout=20_000)
     await expect(tab.get_by_text("401")).to_be_visible()

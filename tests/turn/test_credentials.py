@@ -11,8 +11,8 @@ NOW = 1_700_000_000.9
 
 def test_credentials_are_as_the_draft_and_coturn_want_them() -> None:
     made = mint("north", "alice", 3600, NOW)
-    assert made.username == "1700003600:alice"
-    digest = hmac.new(b"north", b"1700003600:alice", hashlib.sha1).digest()
+    assert made.username == "1700003601:alice"
+    digest = hmac.new(b"north", b"1700003601:alice", hashlib.sha1).digest()
     assert made.password == base64.b64encode(digest).decode()
 
 

@@ -222,7 +222,7 @@ async def test_a_silent_server_holds_up_a_call_by_a_moment_at_most(scheme: str) 
         began_s = now()
         await server.answer(recorded_offer())
         limit_s = {"stun": STUN_WAIT_S, "turn": RELAY_WAIT_S}[scheme]
-        assert limit_s <= now() - began_s < limit_s + 0.5
+        assert limit_s <= now() - began_s < limit_s + 2
         await server.close()
 
 
