@@ -2,13 +2,23 @@
 
 import json
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
-from grpc import StatusCode
+from google.api_core.exceptions import ServiceUnavailable
+from google.auth.credentials import Credentials
+from google.auth.exceptions import RefreshError
+from google.auth.transport.grpc import AuthMetadataPlugin
+from google.auth.transport.requests import Request
+from google.cloud import speech_v2 as speech
+from google.cloud.speech_v2.services.speech.transports import SpeechGrpcAsyncIOTransport
+from grpc import StatusCode, aio
 
 from pipeline.errors import ConfigError
+from pipeline.stt.google.errors import explained
 from server.settings import Settings, load
 from server.stts import start_stts
 from tests.fakes.google_server import Fault, google_server
@@ -65,6 +75,32 @@ async def test_what_google_refuses_is_told_before_anybody_calls(
         server.faults.append(Fault(code))
         error = await refused(google(google_endpoint=f"http://{server.address}"))
         assert says in str(error) and error.hint.endswith(WAYS_OUT)
+
+
+class Revoked(Credentials):
+    def refresh(self, request: object) -> None:
+        raise RefreshError("invalid_grant: key 0123 was revoked")
+
+
+async def nothing() -> AsyncIterator[speech.StreamingRecognizeRequest]:
+    yield speech.StreamingRecognizeRequest()
+
+
+async def test_a_revoked_key_is_told_as_such_though_to_grpc_the_service_is_unavailable() -> None:
+    server = aio.server()
+    port = server.add_secure_port("127.0.0.1:0", grpc.local_server_credentials())
+    await server.start()
+    token = grpc.metadata_call_credentials(AuthMetadataPlugin(Revoked(), Request()))
+    trust = grpc.composite_channel_credentials(grpc.local_channel_credentials(), token)
+    async with aio.secure_channel(f"127.0.0.1:{port}", trust) as channel:
+        transport = SpeechGrpcAsyncIOTransport(channel=channel)
+        client = speech.SpeechAsyncClient(transport=transport)
+        with pytest.raises(ServiceUnavailable) as failed:
+            async for _ in await client.streaming_recognize(requests=nothing()):
+                pass
+    await server.stop(None)
+    told = str(explained(failed.value))
+    assert "credentials for Google's STT are no longer accepted" in told and "0123" not in told
 
 
 async def test_a_google_that_is_away_at_start_stops_nobody(
