@@ -5,7 +5,7 @@ The 7B is as slow and as large as the real one. Neither says anything sensible.
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 from zlib import crc32
 
 import torch
@@ -68,20 +68,20 @@ class NumberPieces:
         return f"{MARK}{token}"
 
 
-Size = Literal["7b", "tiny"]
+_SHAPES = {"7b": (loaders._lm_kwargs, loaders._mimi_config), "tiny": (TINY_LM, TINY_MIMI)}
 
 
-def random_models(device: torch.device, dtype: torch.dtype, size: Size = "7b") -> Models:
-    """The same ones each time."""
+def random_models(device: torch.device, dtype: torch.dtype, size: str = "7b") -> Models:
+    """The same ones each time; `size` is "7b" or "tiny"."""
     torch.manual_seed(0)
-    tiny = size == "tiny"
-    lm = loaders.get_moshi_lm(None, dict(TINY_LM) if tiny else None, device, dtype)
-    mimi = random_mimi(dict(TINY_MIMI) if tiny else None, device, lm.dep_q)
+    lm_shape, mimi_shape = _SHAPES[size]
+    lm = loaders.get_moshi_lm(None, dict(lm_shape), device, dtype)
+    mimi = random_mimi(dict(mimi_shape), device, lm.dep_q)
     lm.requires_grad_(False)
     return Models(lm, copy.deepcopy(lm.text_emb), True, mimi, NumberPieces(lm.text_card))
 
 
-def random_mimi(shape: dict[str, Any] | None, device: torch.device, codebooks: int) -> Any:
+def random_mimi(shape: dict[str, Any], device: torch.device, codebooks: int) -> Any:
     mimi = loaders.get_mimi(None, shape, device, num_codebooks=codebooks)
     for name, buffer in mimi.named_buffers():
         if name.endswith("embedding_sum"):
