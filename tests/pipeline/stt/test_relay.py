@@ -166,6 +166,21 @@ def test_a_final_that_does_not_come_is_waited_for_a_little_while() -> None:
     assert call.streams == {}
 
 
+def test_a_final_that_must_be_told_before_a_new_stream_has_caught_up_keeps_what_was_told() -> None:
+    call = Exchange(Times(proven=0.5)).hear(sentence(1, 1)).tell(SpeechKind.STARTED, ago_s=0.16)
+    call.hear(sentence(2, 9))
+    call.dead = True
+    call.lose(1)
+    call.tell(SpeechKind.TURN_ENDED)
+    call.now += TIMES.final
+    call.do(call.relay.poll(call.now))
+    if not call.finals:  # it was asked once more
+        call.do(call.relay.reopen(call.now))
+        call.now += TIMES.final
+        call.do(call.relay.poll(call.now))
+    assert call.finals == [words(1, 10)]
+
+
 def test_the_words_there_are_hold_up_to_the_stop_if_none_come_after_it() -> None:
     call = Exchange().hear(sentence(1, 1)).tell(SpeechKind.STARTED, ago_s=0.16)
     call.hear(sentence(2, 5))
