@@ -13,16 +13,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pipeline.clock import now
 from pipeline.engine.remote import ProcessEngine, process_engine
 from pipeline.errors import EngineError, InputError
-from server.bench.engine_callers import Heard, crowd
+from server.bench.engine_callers import crowd
 from server.bench.engine_memory import memory_gib
 from server.bench.engine_steps import Percentiles, percentiles, read_steps
 from server.bench.progress import progress
 
 SETTLE_S = 3.0
-"""Until all have joined; not measured."""
+"""From when all have joined; not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +157,8 @@ def _order(wanted: Wanted, kv: str, slots: int, trace: str) -> dict[str, Any]:
 async def _row(
     wanted: Wanted, engine: ProcessEngine, kv: str, slots: int, permille: int, trace: Path
 ) -> Row:
-    from_s = now() + SETTLE_S
-    until_s = from_s + wanted.seconds
-    heard: Heard = await crowd(engine, slots, permille, from_s, until_s)
+    heard = await crowd(engine, slots, permille, SETTLE_S, wanted.seconds)
+    from_s, until_s = heard.from_s, heard.until_s
     steps_ms = read_steps(await asyncio.to_thread(trace.read_bytes), from_s, until_s)
     return Row(
         slots=slots,

@@ -14,10 +14,16 @@ import numpy as np
 
 from pipeline.clock import now
 from pipeline.engine.face import Engine
-from pipeline.types import OracleUpdate, Pcm, SessionConfig, Slot, StepInput
+from pipeline.types import OracleUpdate, Pcm, SessionConfig, Slot, StepInput, silence
 
-EARLY_S = (0.003, 0.015)
+EARLY_S = (0.002, 0.01)
 """How long before the tick a frame is complete: at the least, and at the most."""
+
+SPURT_FRAMES = 25
+"""Mean length of speech, and of the silence after it: two seconds."""
+
+PATIENCE_S = 1.0
+"""For the last outputs of a call; then they are lost."""
 
 STAY_S = 60.0
 """Mean length of a call; lengths are memoryless."""
@@ -60,37 +66,50 @@ class Heard:
 
 
 async def crowd(
-    engine: Engine, callers: int, permille: int, from_s: float, until_s: float
+    engine: Engine, callers: int, permille: int, settle_s: float, seconds: float
 ) -> Heard:
-    """`callers` at once until `until_s`, their conversations `permille` of a context old."""
-    heard = Heard(from_s, until_s)
+    """`callers` at once for so long, their conversations `permille` of a context old.
+
+    What they hear counts once they have been there for `settle_s`.
+    """
+    config = SessionConfig(seed=permille)
+    slots = [await engine.open(config) for _ in range(callers)]
+    heard = Heard(now() + settle_s, now() + settle_s + seconds)
     async with asyncio.TaskGroup() as tasks:
-        for number in range(callers):
-            work = _line(engine, random.Random(number), permille, heard)
+        for number, slot in enumerate(slots):
+            work = _line(engine, slot, config, random.Random(number), heard)
             tasks.create_task(work, name=f"caller {number}")
     return heard
 
 
-async def _line(engine: Engine, dice: random.Random, permille: int, heard: Heard) -> None:
+async def _line(
+    engine: Engine, slot: Slot, config: SessionConfig, dice: random.Random, heard: Heard
+) -> None:
     """One call after the other."""
-    while now() < heard.until_s:
+    while True:
         leaves_s = min(now() + dice.expovariate(1 / STAY_S), heard.until_s)
-        slot = await engine.open(SessionConfig(seed=permille))
+        frames = Frames(engine.info.frame_samples, dice)
         try:
-            await _call(engine, slot, Frames(engine.info.frame_samples, dice), leaves_s, heard)
+            await _call(engine, slot, frames, leaves_s, heard)
         finally:
             await engine.close(slot)
-        heard.joins += now() < heard.until_s
+        if leaves_s >= heard.until_s:
+            return
+        slot = await engine.open(config)
+        heard.joins += 1
 
 
 async def _call(
     engine: Engine, slot: Slot, frames: "Frames", leaves_s: float, heard: Heard
 ) -> None:
     sent: deque[float] = deque()
+    spoken = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        listening = tasks.create_task(_listen(engine, slot, sent, heard), name="listen")
+        listening = tasks.create_task(_listen(engine, slot, sent, spoken, heard), name="listen")
         await _speak(engine, slot, frames, leaves_s, sent)
-        await asyncio.sleep(engine.info.frame_s)  # for what is still to come
+        spoken.set()
+        if sent:
+            await asyncio.wait({listening}, timeout=PATIENCE_S)
         for complete_s in sent:
             heard.drop(complete_s)
         listening.cancel()
@@ -111,7 +130,10 @@ async def _speak(
         tick_s += ticks.every_s
 
 
-async def _listen(engine: Engine, slot: Slot, sent: deque[float], heard: Heard) -> None:
+async def _listen(
+    engine: Engine, slot: Slot, sent: deque[float], spoken: asyncio.Event, heard: Heard
+) -> None:
+    """Until all has been `spoken` and heard."""
     dropped = 0
     async for _ in engine.outputs(slot):
         at_s = now()
@@ -119,6 +141,8 @@ async def _listen(engine: Engine, slot: Slot, sent: deque[float], heard: Heard) 
             heard.drop(sent.popleft())
             dropped += 1
         heard.output(sent.popleft(), at_s)
+        if spoken.is_set() and not sent:
+            return
 
 
 class Frames:
@@ -128,11 +152,14 @@ class Frames:
         self._dice, self._epoch = dice, 1
         noise = np.random.default_rng(dice.getrandbits(32)).normal(0, 0.1, (8, samples))
         self._sounds: list[Pcm] = list(noise.astype(np.float32))
+        self._quiet = silence(samples)
 
     def __iter__(self) -> Iterator[tuple[StepInput, float]]:
+        speaking = self._dice.random() < 0.5
         while True:
+            speaking ^= self._dice.random() < 1 / SPURT_FRAMES
             oracle = (self._update(),) if self._dice.random() < ORACLE_RATE else ()
-            sound = self._dice.choice(self._sounds)
+            sound = self._dice.choice(self._sounds) if speaking else self._quiet
             yield StepInput(sound, oracle=oracle), self._dice.uniform(*EARLY_S)
 
     def _update(self) -> OracleUpdate:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from moshi.models import LMGen
+from moshi.utils.compile import CUDAGraphed
 
 from pipeline.frontends.moshi.sampling import Sampler
 
@@ -65,6 +66,10 @@ class SteeredLm(LMGen):  # type: ignore[misc]
 
     def _init_streaming_state(self, batch_size: int) -> Any:
         state = super()._init_streaming_state(batch_size)
+        # Hundreds of small operations otherwise, which a step would wait for.
+        state.reset_callback = CUDAGraphed(
+            state.reset_callback, disable=self.lm_model.device.type != "cuda"
+        )
         self._fused = state.condition_sum
         rows = batch_size if self.cfg_coef == 1.0 else 2 * batch_size
         # There from the first step on, so that the CUDA graph takes it as an argument.

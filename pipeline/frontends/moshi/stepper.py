@@ -58,7 +58,8 @@ class Stepper:
         for _ in range(WARM_UP):
             self.step()
         self.live[:] = False
-        self._reset(np.ones(len(self.live), dtype=np.bool_))
+        for _ in range(WARM_UP):
+            self._reset(np.ones(len(self.live), dtype=np.bool_))
 
     def _reset(self, slots: Any) -> None:
         mask = torch.from_numpy(slots).to(self._device)
