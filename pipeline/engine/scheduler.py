@@ -71,13 +71,11 @@ class Scheduler:
 
     def submit(self, index: int, frame: StepInput, now: float) -> bool:
         """True if it brings the deadline nearer."""
-        before = len(self._since_s)
+        idle, fresh = not self._since_s, index not in self._since_s
         self._backlogs[index].push(frame, now)
         self._begun.add(index)
         self._note(index)
-        after = len(self._since_s)
-        first_or_last = before == 0 or after == len(self._backlogs)
-        return after > before and (first_or_last or index in self._missed)
+        return fresh and (idle or self._all_in or index in self._missed)
 
     def deadline(self) -> float | None:
         """When `take` has something to give; None: when another frame has come."""
@@ -108,7 +106,10 @@ class Scheduler:
 
     @property
     def _all_in(self) -> bool:
-        return len(self._since_s) == len(self._backlogs)
+        """On ticks nobody is waited for who has yet to begin: a caller who comes costs the others
+        nothing."""
+        awaited = self._backlogs.keys() if self._ticks is None else self._begun
+        return awaited <= self._since_s.keys()
 
     def _due_s(self, index: int, ticks: Ticks) -> float:
         since_s = self._since_s[index]

@@ -188,10 +188,20 @@ def test_who_misses_the_tick_by_a_hair_is_waited_for_and_then_nobody_waits_longe
     scheduler = Scheduler(FRAME_S, 0.0, TICKS)
     for slot in range(2):
         scheduler.open(slot)
-    scheduler.submit(0, frame(0), 0.075)
+        scheduler.submit(slot, frame(0), 0.0)
+    scheduler.take(0.0)
+    scheduler.submit(0, frame(1), 0.075)
     assert scheduler.take(0.08) == {}
-    assert scheduler.submit(1, frame(0), 0.083), "the one that was missing"
+    assert scheduler.submit(1, frame(1), 0.083), "the one that was missing"
     assert set(scheduler.take(0.083)) == {0, 1}
+
+
+def test_on_ticks_nobody_waits_for_a_caller_who_has_yet_to_begin() -> None:
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    for slot in range(2):
+        scheduler.open(slot)
+    assert scheduler.submit(0, frame(0), 0.075)
+    assert set(scheduler.take(0.075)) == {0}
 
 
 def test_who_missed_the_tick_is_stepped_alone_if_that_ends_before_the_next() -> None:
