@@ -37,6 +37,8 @@ class Scheduler:
         """Those of them that are behind."""
         self._shed_by_closed = 0
         self._free_s = -math.inf
+        self._tick_s = -math.inf
+        """For which tick the frames were that were taken last."""
         self.step_s = 0.0
         """How long a step takes, as far as is known; set by the shell."""
         self.taken_s: tuple[float, ...] = ()
@@ -73,6 +75,8 @@ class Scheduler:
         """True if it brings the deadline nearer."""
         idle, fresh = not self._since_s, index not in self._since_s
         self._backlogs[index].push(frame, now)
+        if index not in self._begun and self._ticks and self._ticks.next(now) <= self._tick_s:
+            self._missed.add(index)  # else a step for it alone would make all others miss theirs
         self._begun.add(index)
         self._note(index)
         return fresh and (idle or self._all_in or index in self._missed)
@@ -94,6 +98,8 @@ class Scheduler:
             return {}
         chosen = self._chosen(now)
         self.taken_s = tuple(self._since_s[index] for index in chosen)
+        if self._ticks is not None:
+            self._tick_s = max(self._tick_s, self._ticks.next(max(self.taken_s)))
         taken = {index: self._backlogs[index].pop() for index in chosen}
         for index in taken:
             self._note(index)

@@ -8,6 +8,7 @@ more conversations begin, and the process ends with the last one.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -97,6 +98,9 @@ class Worker:
 def load(order: Order) -> EngineCore:
     module, _, name = order.front_end.partition(":")
     front_end: FrontEnd = attrgetter(name)(import_module(module))(order.settings)
+    # What is loaded stays: looking through all of it for garbage holds up several frames.
+    gc.collect()
+    gc.freeze()
     ticks = Ticks(time.monotonic(), front_end.info.frame_s)
     return EngineCore(front_end, ticks, order.generation)
 

@@ -204,6 +204,22 @@ def test_on_ticks_nobody_waits_for_a_caller_who_has_yet_to_begin() -> None:
     assert set(scheduler.take(0.075)) == {0}
 
 
+def test_a_caller_whose_first_frame_comes_after_the_step_makes_nobody_else_miss_a_tick() -> None:
+    scheduler = Scheduler(FRAME_S, 0.0, TICKS)
+    scheduler.step_s = 0.05
+    for slot in range(3):
+        scheduler.open(slot)
+    for slot in range(2):
+        scheduler.submit(slot, frame(0), 0.073)
+    assert set(scheduler.take(0.073)) == {0, 1}
+    scheduler.submit(2, frame(0), 0.076)
+    scheduler.stepped(0.123)
+    assert scheduler.take(0.123) == {}, "a step for it alone would last into the next"
+    for slot in range(3):
+        scheduler.submit(slot, frame(1), 0.153)
+    assert set(scheduler.take(0.153)) == {0, 1, 2}
+
+
 def test_who_missed_the_tick_is_stepped_alone_if_that_ends_before_the_next() -> None:
     scheduler = Scheduler(FRAME_S, 0.0, TICKS)
     scheduler.step_s = 0.02
