@@ -122,8 +122,9 @@ async def _speak(
     assert ticks is not None
     tick_s = ticks.next(now() + EARLY_S[1])
     for frame, early_s in frames:
-        await asyncio.sleep(tick_s - early_s - now())
-        if now() >= leaves_s:
+        complete_s = tick_s - early_s
+        await asyncio.sleep(min(complete_s, leaves_s) - now())
+        if complete_s >= leaves_s:
             return
         sent.append(now())
         engine.submit(slot, frame)
@@ -155,7 +156,7 @@ class Frames:
         self._quiet = silence(samples)
 
     def __iter__(self) -> Iterator[tuple[StepInput, float]]:
-        speaking = self._dice.random() < 0.5
+        speaking = False
         while True:
             speaking ^= self._dice.random() < 1 / SPURT_FRAMES
             oracle = (self._update(),) if self._dice.random() < ORACLE_RATE else ()
