@@ -41,6 +41,7 @@ HOMES = {
     "moonshine_voice": "pipeline/stt/",
     "piper": "pipeline/frontends/voice/worker.py",
     "torch": "pipeline/frontends/moshi/",
+    "triton": "pipeline/frontends/moshi/kernels.py",
     "triton": "pipeline/frontends/moshi/",
     "moshi": "pipeline/frontends/moshi/",
     "sentencepiece": "pipeline/frontends/moshi/",
