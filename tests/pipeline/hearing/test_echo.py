@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.hearing.echo import EchoGate
-from pipeline.hearing.speech import WINDOW, Onset
+from pipeline.hearing.speech import WINDOW
 from pipeline.types import Pcm, silence
 from tests.fakes.sender import joined
 from tests.fakes.sounds import FRAME, RATE_HZ, frames, scene, syllables
@@ -37,14 +37,10 @@ def windows(start_s: float, end_s: float) -> slice:
 
 @pytest.mark.parametrize("level_db", [-10, -20, -30])
 @pytest.mark.parametrize("delay_s", [0.03, 0.15, 0.31, 0.5])
-def test_our_own_voice_is_known_at_any_level_and_delay_before_it_is_taken_for_speech(
-    level_db: float, delay_s: float
-) -> None:
+def test_our_own_voice_is_known_at_any_level_and_delay(level_db: float, delay_s: float) -> None:
     microphone = scene(3.0) + echoed(level_db, delay_s)
     told = judged(microphone, ASSISTANT)
-    begins = windows(0.2 + delay_s, 1.4 + delay_s)
-    assert told[begins].index(True) < Onset.NEED
-    assert all(told[begins][Onset.NEED :])
+    assert all(told[windows(0.2 + delay_s, 1.4 + delay_s)])
 
 
 def test_an_echo_is_known_though_silence_was_sent_before_the_microphone_had_a_clock() -> None:

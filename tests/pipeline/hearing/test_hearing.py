@@ -1,21 +1,15 @@
-from functools import cache
 from itertools import count
 
 import numpy as np
-import pytest
-import soxr
 
 from pipeline.channel import Channel
 from pipeline.hearing.hearing import Hearing, Hears, Played, run_hearing
 from pipeline.probe import NoProbe
 from pipeline.stage import Into
 from pipeline.stt.face import Listened
-from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript, silence
+from pipeline.types import AudioFrame, Pcm, SpeechEvent, SpeechKind, Transcript
 from tests.fakes.inline_thread import InlineThread
-from tests.fakes.room import echo
-from tests.fakes.sender import speech
-from tests.fakes.sounds import at_level, frames, scene, syllables
-from tests.fakes.talk import question
+from tests.fakes.sounds import frames, scene, syllables
 
 
 def loud(window: Pcm) -> float:
@@ -26,11 +20,6 @@ def loud(window: Pcm) -> float:
 def hearing() -> Hearing:
     numbers = count(7)
     return Hearing(loud, lambda: next(numbers))
-
-
-def loudness(pcm: Pcm) -> float:
-    """RMS of what can be heard of it."""
-    return float(np.sqrt(np.mean(pcm[np.abs(pcm) > 0.1 * np.abs(pcm).max()] ** 2)))
 
 
 def kinds(items: list[Listened]) -> list[SpeechKind]:
@@ -70,51 +59,6 @@ def test_the_user_is_heard_over_the_assistants_voice_within_200_ms() -> None:
         hears.push(Played(sent, sent.pts / 16_000))
         told_s += [heard.end_s for kind in kinds(hears.push(heard)) if kind is SpeechKind.STARTED]
     assert 1.0 < told_s[0] <= 1.2
-
-
-@cache
-def reading() -> Pcm:
-    """Somebody reads for 6 s, as the assistant would speak."""
-    said = soxr.resample(speech(6.0), 24_000, 16_000).astype(np.float32)
-    return np.concatenate([silence(8_000), said])
-
-
-def starts(microphone: Pcm) -> list[float]:
-    """When it is told that somebody speaks, while `reading` is played."""
-    hears, told_s = hearing(), []
-    for heard, sent in zip(frames(microphone), frames(reading()), strict=False):
-        hears.push(Played(sent, sent.pts / 16_000))
-        told_s += [heard.end_s for kind in kinds(hears.push(heard)) if kind is SpeechKind.STARTED]
-    return told_s
-
-
-ECHOES = [
-    (level_db, late_s, speed, room)
-    for level_db, late_s in ((-10, 0.05), (-20, 0.15), (-20, 0.4))
-    for speed in (1.0, 1.05, 1.2, 0.9)
-    for room in (False, True)
-]
-
-
-def test_an_echo_in_a_room_stretched_by_a_jitter_buffer_hardly_ever_starts_anything() -> None:
-    """On a line that stalls once a second, for 156 s."""
-    told = 0
-    for level_db, late_s, speed, room in ECHOES:
-        heard = echo(reading(), level_db, late_s, speed=speed, room=room)
-        told += len(starts(scene(6.5) + heard[: int(6.5 * 16_000)]))
-    assert told <= 2
-
-
-@pytest.mark.parametrize("room", [False, True])
-@pytest.mark.parametrize("speed", [1.0, 1.1])
-@pytest.mark.parametrize("at_s", [2.0, 2.9, 3.7])
-def test_who_talks_over_such_an_echo_as_loud_as_it_is_is_heard(
-    at_s: float, speed: float, *, room: bool
-) -> None:
-    heard = echo(reading(), -14, 0.15, speed=speed, room=room)[: int(6.5 * 16_000)]
-    user = at_level(question(), loudness(heard))
-    told_s = starts(scene(6.5, (at_s, user)) + heard)
-    assert told_s and at_s < told_s[0] <= at_s + 0.32
 
 
 async def test_what_waits_goes_to_the_thread_in_one_batch_and_nothing_is_lost() -> None:
