@@ -42,7 +42,6 @@ HOMES = {
     "piper": "pipeline/frontends/voice/worker.py",
     "torch": "pipeline/frontends/moshi/",
     "triton": "pipeline/frontends/moshi/kernels.py",
-    "triton": "pipeline/frontends/moshi/",
     "moshi": "pipeline/frontends/moshi/",
     "sentencepiece": "pipeline/frontends/moshi/",
     "safetensors": "pipeline/frontends/moshi/",
