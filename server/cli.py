@@ -62,7 +62,9 @@ def serve(
     max_slots: Annotated[int | None, typer.Option(help="moshi: most calls to hold.")] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="For HTTPS: certificates (PEM).")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Their private key (PEM).")] = None,
-    with_turn: Annotated[bool, typer.Option("--turn", help="Run coturn too: see [turn].")] = False,
+    with_turn: Annotated[
+        bool, typer.Option("--turn", help="Run coturn too: with the settings under turn.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
     as_json: Json = False,
 ) -> None:
