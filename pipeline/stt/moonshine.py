@@ -14,16 +14,12 @@ from moonshine_voice.moonshine_api import ModelArch, TranscriptC
 from moonshine_voice.transcriber import Transcriber
 
 from pipeline.errors import ConfigError, ServiceError
-from pipeline.types import Pcm, silence
+from pipeline.types import Pcm
 
 RATE_HZ = 16_000
 
 # The library's own VAD invents a leading "You" when fed whole utterances; hearing has cut them.
 OPTIONS = {"vad_threshold": "0.0"}
-
-TAIL = silence(RATE_HZ // 10)
-"""It mishears a word that ends where its audio does: "Italy" as "the middle". With this behind them
-88 of 120 questions were right 60 ms after their last word, without it 76."""
 
 
 class Moonshine:
@@ -42,7 +38,7 @@ class Moonshine:
 
     def decode(self, pcm: Pcm) -> str:
         """What is said in `pcm` (RATE_HZ). Raises ServiceError."""
-        audio = np.concatenate([pcm, TAIL], dtype=np.float32)
+        audio = np.ascontiguousarray(pcm, dtype=np.float32)
         out = ctypes.POINTER(TranscriptC)()
         try:
             check_error(
