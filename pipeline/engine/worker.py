@@ -77,9 +77,7 @@ class Worker:
             self._ended.set_result(status)
 
     async def _stop(self) -> None:
-        impatience = threading.Timer(END_S, os._exit, (1,))
-        impatience.daemon = True
-        impatience.start()
+        end_within(END_S)
         self._thread.stop()
         await asyncio.to_thread(self._thread.join)
         await self._server.close()
@@ -109,10 +107,16 @@ def wait_for_end(stream: int, then: Callable[[], object]) -> None:
     """The parent holds the other end of `stream`, a file descriptor: it lets go, or is dead."""
     while os.read(stream, 1):
         pass
+    end_within(2 * END_S)
     with suppress(RuntimeError):  # its event loop has ended by itself
         then()
-    time.sleep(2 * END_S)
-    os._exit(1)
+
+
+def end_within(seconds: float) -> None:
+    """This process, whatever hangs in it."""
+    end = threading.Timer(seconds, os._exit, (1,))
+    end.daemon = True
+    end.start()
 
 
 def _tell(out: IO[bytes], error: BaseException | None = None) -> None:
