@@ -53,7 +53,7 @@ class Stepper:
             self._wait()
 
     def warm_up(self) -> None:
-        """Compiles and captures what will be, then forgets it."""
+        """Compiles and captures steps and resets, so that no caller waits for that."""
         self.live[:] = True
         for _ in range(WARM_UP):
             self.step()

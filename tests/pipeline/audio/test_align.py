@@ -109,7 +109,9 @@ def test_a_tone_goes_through_a_shift_without_a_gap_or_a_click() -> None:
         pcm = said[number * 480 : (number + 1) * 480]
         at_s = 0.02 * number + (0.03 if number % 7 == 0 and 200 < number < 500 else 0.0)
         frame = AudioFrame(pcm, RATE_HZ, number * 480, at_s)
-        made += framer.push(align.push(frame, at_s))
+        shifted = align.push(frame, at_s)
+        assert shifted.end_s == frame.end_s, "media time is the caller's"
+        made += framer.push(shifted)
     assert align.inserted > SIZE // 4, "packets that come late have the stream shifted"
     sound = joined(made)[2 * SIZE :]
     assert pitch_hz(sound, RATE_HZ) == pytest.approx(440, rel=0.003)
