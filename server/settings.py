@@ -23,9 +23,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -166,14 +166,11 @@ class Settings(PipelineSettings, BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         file_settings = TomlConfigSettingsSource(settings_cls)
-        return init_settings, env_settings, file_settings, ProviderVariables(settings_cls)
+        return init_settings, env_settings, file_settings, ProviderVariables(settings_cls, {})
 
 
-class ProviderVariables(PydanticBaseSettingsSource):
+class ProviderVariables(InitSettingsSource):
     """Keys and addresses of LLMs from the variables that their own clients read."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # of use only to sources that look up field by field
 
     def __call__(self) -> dict[str, Any]:
         ours = self.current_state.get("llm", {})

@@ -1,7 +1,7 @@
 """What a check finds, and how all of them are run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -36,12 +36,6 @@ async def _collect(part: Examine, settings: Settings) -> list[Check]:
     except UmigameError as error:
         found.append(Check(part.__name__.replace("_", " "), "problem", str(error)))
     return found
-
-
-async def within(seconds: float, work: Awaitable[Any]) -> Any:
-    """Raises TimeoutError."""
-    async with asyncio.timeout(seconds):
-        return await work
 
 
 def as_json(checks: list[Check]) -> dict[str, Any]:

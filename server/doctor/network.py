@@ -14,7 +14,7 @@ from cryptography import x509
 
 from pipeline.errors import ConfigError
 from server.app import bind, tls_context
-from server.doctor.checks import Check, within
+from server.doctor.checks import Check
 from server.groups import port_range
 from server.ice import IceServers
 from server.rtc.interfaces import addresses, usable
@@ -157,7 +157,7 @@ async def relays(settings: Settings) -> AsyncIterator[Check]:
 
 async def _relay(url: IceUrl, username: str, credential: str) -> Check:
     try:
-        address = await within(PATIENCE_S, try_relay(url, username, credential))
+        address = await asyncio.wait_for(try_relay(url, username, credential), PATIENCE_S)
     except Exception as error:  # why_not has words for each
         hint = f"it {why_not(error, username)}. Does coturn run, and does the firewall pass it?"
         return Check(f"relay {url}", "problem", hint)

@@ -33,7 +33,7 @@ def steps_ms(device: torch.device, size: str, seconds: float) -> list[float]:
         for _ in range(WARM_UP + round(seconds / FRAME_S)):
             heard = torch.randn(1, 1, FRAME_SAMPLES) * 0.1
             due_s = max(due_s + FRAME_S, time.monotonic())
-            time.sleep(due_s - time.monotonic() if due_s > time.monotonic() else 0)
+            time.sleep(max(0.0, due_s - time.monotonic()))
             began_s = time.perf_counter()
             tokens = gen.step(mimi.encode(heard.to(device)))
             if tokens is not None:
