@@ -1,4 +1,4 @@
-"""Starts and ends what a server runs: the one place that chooses front-end, STT, LLM and TTS."""
+"""Starts and ends what a server runs, in order: STT, front-end, LLMs, calls."""
 
 import asyncio
 import contextlib
@@ -83,27 +83,32 @@ async def start(settings: Settings, metrics: Metrics) -> AsyncGenerator[Running,
                 offered(settings, speaking, stt, llms),
                 replace(base, llm=llms.default),
             )
-            slots = engine.info.slots
-            admission = Admission(
-                min(settings.limits.calls or slots, slots),
-                settings.limits.queue,
-                settings.per_ip,
-                lambda: engine.load().fits,
-            )
-            metrics.watch(admission, engine.load)
-            factory = CallFactory(parts)
-            async with Calls(
-                admission,
-                settings.limits,
-                factory.new_peer,
-                factory.new_conversation,
-                factory.new_line,
-                factory.talk,
-            ) as calls:
+            async with calls_of(parts) as calls:
                 loop = asyncio.get_running_loop()
                 speaking.watch(lambda state: loop.call_soon_threadsafe(calls.tell, state))
                 yield Running(calls, choices(parts, planned, speaking), speaking)
                 calls.drain()
+
+
+def calls_of(parts: Parts) -> Calls:
+    settings, engine = parts.settings, parts.engine
+    slots = engine.info.slots
+    admission = Admission(
+        min(settings.limits.calls or slots, slots),
+        settings.limits.queue,
+        settings.per_ip,
+        lambda: engine.load().fits,
+    )
+    parts.metrics.watch(admission, engine.load)
+    factory = CallFactory(parts)
+    return Calls(
+        admission,
+        settings.limits,
+        factory.new_peer,
+        factory.new_conversation,
+        factory.new_line,
+        factory.talk,
+    )
 
 
 def text_models(
@@ -158,16 +163,8 @@ def choices(parts: Parts, planned: Plan, speaking: Speaking) -> list[Choice]:
     mode_named = parts.settings.session.mode is not None
     return [
         *speaking.choices,
-        Choice(
-            "STT",
-            parts.services.stt.name,
-            _why_stt(parts.settings.session.stt),
-        ),
-        Choice(
-            "LLM",
-            parts.llms.race(planned.default).name if listens else "none",
-            planned.reason,
-        ),
+        Choice("STT", parts.services.stt.name, _why_stt(parts.settings.session.stt)),
+        Choice("LLM", parts.llms.race(planned.default).name if listens else "none", planned.reason),
         Choice(
             "mode",
             parts.base.mode.value,
